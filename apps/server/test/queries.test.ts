@@ -123,12 +123,15 @@ describe('a query is shown until it ends, and ends once,', () => {
   });
 
   test('slow ones leave a line with their SQL, but without its values', async () => {
-    const { answer } = await start(server, 'slow', 'running', target('/exec', `${ENDLESS} and 'secret' <> 'x'`));
+    const traceId = '0af7651916cd43dd8448eb211c80319c';
+    const { answer } = await start(server, 'slow', 'running', target('/exec', `${ENDLESS} and 'secret' <> 'x'`), {
+      headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01`, tracestate: 'vendor=secret' },
+    });
     await expect.poll(async () => (await queries(server))[0]?.elapsedMs).toBeGreaterThan(SLOW_MS);
     await cancel(server, 'slow');
     await answer;
     const line = await server.logged(({ message, requestId }) => message === 'slow_query' && requestId === 'slow');
-    expect(line).toMatchObject({ level: 'warn', engine: 'local', outcome: 'cancelled', rows: 0 });
+    expect(line).toMatchObject({ level: 'warn', engine: 'local', outcome: 'cancelled', rows: 0, traceId });
     expect(line['fingerprint']).toBe(
       'select count(*) from range(?) a, range(?) b where a.range + b.range = -? and ? <> ?',
     );

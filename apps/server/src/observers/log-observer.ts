@@ -105,7 +105,8 @@ function fieldsOf(event: ServiceEvent): LogFields {
   return fields;
 }
 
-function queryFields(event: Extract<ServiceEvent, { readonly kind: 'query_ended' }>): LogFields {
+/** Returns the fields of a line about a statement, with its SQL without values. */
+export function queryFields(event: Extract<ServiceEvent, { readonly kind: 'query_ended' }>): LogFields {
   return { ...fieldsOf(event), fingerprint: event.fingerprint() };
 }
 

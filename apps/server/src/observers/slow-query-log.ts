@@ -1,5 +1,6 @@
 import type { Observer } from '@svc/service';
 import type { Log } from './log.ts';
+import { queryFields } from './log-observer.ts';
 
 /**
  * Logs statements that took at least `slowMs`, from their start to the end of their response. The line has the SQL without
@@ -8,13 +9,6 @@ import type { Log } from './log.ts';
 export function createSlowQueryLog(log: Log, slowMs: number | undefined): Observer {
   return (event) => {
     if (slowMs === undefined || event.kind !== 'query_ended' || event.durationMs < slowMs) return;
-    const { kind: _kind, fingerprint, waitMs, executeMs, durationMs, ...fields } = event;
-    log.warn('slow_query', {
-      ...fields,
-      waitMs: Math.round(waitMs),
-      executeMs: Math.round(executeMs),
-      durationMs: Math.round(durationMs),
-      fingerprint: fingerprint(),
-    });
+    log.warn('slow_query', queryFields(event));
   };
 }
