@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { createLog } from '../src/observers/log.ts';
 import { type LogLine, startProcess } from './server-process.ts';
+import { startUpstream } from './upstream.ts';
 
 const accessLines = (log: readonly LogLine[]): readonly LogLine[] => log.filter(({ message }) => message === 'access');
 
@@ -40,6 +41,23 @@ describe('logging.access', () => {
     await server.fetch('/none');
     await server.logged(({ message }) => message === 'access');
     expect(accessLines(server.log)).toMatchObject([{ status: 404 }]);
+  });
+
+  test.each([
+    ['errors', {}],
+    ['all with access_sample 0', { SERVICE_LOGGING_ACCESS: 'all', SERVICE_LOGGING_ACCESS_SAMPLE: '0' }],
+  ])('%s logs failures that the time-series database sends', async (_name, env) => {
+    const upstream = await startUpstream(({ url = '' }, response) => {
+      response.statusCode = Number(new URL(url, 'http://db').searchParams.get('query'));
+      response.end('{}');
+    });
+    const server = await startProcess({
+      env: { SERVICE_LOGGING_ACCESS: 'errors', SERVICE_TSDB_HTTP_URL: upstream.url, ...env },
+    });
+    for (const status of [200, 400, 503]) await server.fetch(`/exec?query=${status}&fmt=json`);
+    await server.fetch('/none');
+    await server.logged(({ message, path }) => message === 'access' && path === '/none');
+    expect(accessLines(server.log).map(({ status }) => status)).toEqual([400, 503, 404]);
   });
 
   test('is off by default, and logging.access_sample leaves out successful ones', { tags: ['slow'] }, async () => {

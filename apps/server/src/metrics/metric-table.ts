@@ -20,7 +20,7 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 export const METRICS = {
   svc_requests_total: {
     type: 'counter',
-    help: 'Requests that ended, with the HTTP or gRPC status and the error code ("ok" if there is none).',
+    help: 'Requests that ended, with the HTTP or gRPC status and the error code: "ok" if there is none, as for a failure that the time-series database sent.',
     labels: ['protocol', 'route', 'method', 'status', 'code'],
     hasTenant: true,
   },

@@ -12,10 +12,17 @@ export function createAccessLog(
   if (access === 'off') return undefined;
   return (event) => {
     if (event.kind !== 'request_answered') return;
-    // A mistake of the client is a failure, too: no other line shows it.
-    const isLogged = event.error !== undefined || (access === 'all' && (share === 1 || Math.random() < share));
+    const isLogged = hasFailed(event) || (access === 'all' && (share === 1 || Math.random() < share));
     if (isLogged) log.always('access', fieldsOf(event));
   };
+}
+
+/**
+ * Whether a request has failed. A mistake of the client is a failure, too: no other line shows it. A response that the
+ * time-series database sent has only its status.
+ */
+function hasFailed({ error, status }: AnsweredEvent): boolean {
+  return error !== undefined || (typeof status === 'number' && status >= 400);
 }
 
 function fieldsOf(event: AnsweredEvent): LogFields {
