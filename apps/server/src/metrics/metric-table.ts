@@ -143,7 +143,7 @@ export const METRICS = {
   },
   svc_tsdb_up: {
     type: 'gauge',
-    help: 'Whether the last request to the time-series database was answered: 1 or 0. Absent before the first request.',
+    help: 'Whether the last request to the time-series database succeeded: 0 if the database failed or did not answer in time, else 1, as for SQL that it refuses. Absent before the first request.',
   },
   svc_tsdb_connections: { type: 'gauge', help: 'Open connections to the time-series database.' },
   svc_scheduler_not_stopping_total: {
