@@ -119,6 +119,41 @@ describe('the two listeners', () => {
   });
 });
 
+describe('the listener of the metrics', () => {
+  const LISTENERS = {
+    SERVICE_HTTP_BIND_ADDRESS: '127.0.0.1:7000',
+    SERVICE_GRPC_HOST: '::1',
+    SERVICE_GRPC_PORT: '7001',
+  };
+
+  test.each([
+    ['127.0.0.1:7000', 'server.http_bind_address (127.0.0.1:7000)'],
+    ['0.0.0.0:7000', 'server.http_bind_address (127.0.0.1:7000)'],
+    ['[::1]:7001', 'server.grpc_port ([::1]:7001)'],
+  ])('cannot have %s, the port of %s', (own, other) => {
+    expect(load({ ...LISTENERS, SERVICE_METRICS_BIND_ADDRESS: own })).toMatchObject({
+      kind: 'problems',
+      problems: [
+        {
+          source: { kind: 'variable', name: 'SERVICE_METRICS_BIND_ADDRESS' },
+          setting: 'metrics.bind_address',
+          value: own,
+          message: `metrics.bind_address is ${own}, with the port of ${other}.`,
+        },
+      ],
+    });
+  });
+
+  test.each([
+    ['127.0.0.2:7000', {}],
+    ['127.0.0.1:7002', {}],
+    ['127.0.0.1:0', { SERVICE_HTTP_BIND_ADDRESS: '127.0.0.1:0' }],
+    ['127.0.0.1:7000', { SERVICE_METRICS_ENABLED: 'false' }],
+  ])('may have %s with %j', (own, env) => {
+    expect(load({ ...LISTENERS, SERVICE_METRICS_BIND_ADDRESS: own, ...env }).kind).toBe('config');
+  });
+});
+
 describe('the time-series database', () => {
   test.each([
     ['0.0.0.0:9000', 'http://127.0.0.1:9000'],

@@ -22,6 +22,7 @@ export function checkTogether(resolved: Resolved): Checked {
       ...tlsProblems(resolved),
       ...schedulerProblems(resolved),
       ...sharedPort(resolved),
+      ...sharedMetricsPort(resolved),
       ...ownAddress(resolved),
     ],
     warnings: [
@@ -188,10 +189,7 @@ const ANY_HOSTS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 function sharedPort({ draft: { server }, sources }: Resolved): readonly Finding[] {
   const { http_bind_address: http, grpc_host: host, grpc_port: port } = server;
-  if (http === undefined || host === undefined || port === undefined) return [];
-  if (port === 0 || port !== http.port || !(host === http.host || ANY_HOSTS.has(host) || ANY_HOSTS.has(http.host))) {
-    return [];
-  }
+  if (http === undefined || host === undefined || port === undefined || !areClashing({ host, port }, http)) return [];
   return [
     {
       source: isGiven(sources.server.grpc_port) ? sources.server.grpc_port : sources.server.http_bind_address,
@@ -201,6 +199,32 @@ function sharedPort({ draft: { server }, sources }: Resolved): readonly Finding[
       hint: 'Give the two listeners different ports.',
     },
   ];
+}
+
+function sharedMetricsPort({ draft: { server, metrics }, sources }: Resolved): readonly Finding[] {
+  const { http_bind_address: http, grpc_host: host, grpc_port: port } = server;
+  const own = metrics.bind_address;
+  if (own === undefined || metrics.enabled === false) return [];
+  const grpc = host === undefined || port === undefined ? undefined : { host, port };
+  const others = [
+    ['server.http_bind_address', http],
+    ['server.grpc_port', grpc],
+  ] as const;
+  return others.flatMap(([name, other]) => {
+    if (other === undefined || !areClashing(own, other)) return [];
+    return {
+      source: sources.metrics.bind_address,
+      setting: 'metrics.bind_address',
+      value: formatAddress(own),
+      message: `metrics.bind_address is ${formatAddress(own)}, with the port of ${name} (${formatAddress(other)}).`,
+      hint: 'Give the listener of the metrics a port of its own, or remove the setting: the HTTP listener then answers /metrics.',
+    };
+  });
+}
+
+/** Whether two listeners cannot both have their address. The system chooses a free port for 0. */
+function areClashing(a: Address, b: Address): boolean {
+  return a.port !== 0 && a.port === b.port && (a.host === b.host || ANY_HOSTS.has(a.host) || ANY_HOSTS.has(b.host));
 }
 
 /** The server would forward SQL to itself in an endless loop. Both sides default to port 9000, so it does happen. */
