@@ -140,6 +140,22 @@ describe('GET /metrics', () => {
     expect(await server.exited).toEqual({ code: 0, signal: null });
   });
 
+  test.each([
+    ['127.0.0.1:0', {}, [200, 200, 403, 403]],
+    ['127.0.0.1:0', { SERVICE_HTTP_ALLOWED_HOSTS: 'data.example' }, [200, 200, 200, 403]],
+    ['0.0.0.0:0', {}, [200, 200, 200, 200]],
+  ])('of metrics.bind_address %s with %j checks the Host', async (address, env, expected) => {
+    const server = await startProcess({ env: { SERVICE_METRICS_BIND_ADDRESS: address, ...env } });
+    const ready = await server.logged(({ message }) => message === 'ready');
+    const port = Number(new URL(String(ready['metrics'])).port);
+    const statusOf = async (host: string): Promise<number> => {
+      const head = `GET /metrics HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+      return Number((await sendRaw(port, head)).split(' ', 2)[1]);
+    };
+    const hosts = [`127.0.0.1:${port}`, 'localhost', 'data.example', 'evil.example'];
+    expect(await Promise.all(hosts.map(statusOf))).toEqual(expected);
+  });
+
   test('a metrics.bind_address in use ends the server with 1 and names the setting', async () => {
     const other = await startProcess();
     const address = new URL(other.url).host;

@@ -20,7 +20,7 @@ export { formatHelp, type FormatHelpOptions } from './format-help.ts';
 export { formatProblems } from './format-problems.ts';
 export { formatSettingsReference } from './format-settings-reference.ts';
 export { loadConfig, type LoadConfigOptions, type LoadConfigResult, type LoadedConfig } from './load-config.ts';
-export { isLoopback } from './loopback.ts';
+export { defaultHosts, isLoopback } from './loopback.ts';
 export { type FlagSpec, type FlagToken, parseFlags } from './parse-flags.ts';
 export { LOG_LEVELS, type LogLevel } from './log-level.ts';
 export { schedulerCluster, type SchedulerCluster, type SchedulerUrl } from './scheduler-url.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '@svc/config';
+import { type Config, defaultHosts } from '@svc/config';
 import { quoted, ServiceError, toServiceError } from '@svc/errors';
 import {
   addEndpoints,
@@ -71,12 +71,17 @@ export function createMetricsApp(
   service: Service,
   state: Pick<AppState, 'inFlight'> & { readonly metrics: Handler },
 ): HttpApp {
-  // The addresses of the HTTP listener are not those of this one.
-  const http = { ...config.http, allowed_hosts: undefined, cors_origins: undefined };
-  const endpoint = { service, compression: http.compression, guard: createRequestGuard({}) };
+  const http = { ...config.http, allowed_hosts: metricsHosts(config), cors_origins: undefined };
+  const endpoint = { service, compression: http.compression, guard: createRequestGuard(guardOptions(http)) };
   return withErrors({ ...config, http }, service, state, (app) =>
     addEndpoints(app, METRICS_ENDPOINTS, endpoint, { '/metrics': { GET: state.metrics } }),
   );
+}
+
+/** The address of the listener decides whether there is a check, and `http.allowed_hosts` adds names. */
+function metricsHosts({ http, metrics }: Config): readonly string[] | undefined {
+  const own = metrics.bind_address && defaultHosts(metrics.bind_address.host);
+  return own && [...own, ...(http.allowed_hosts ?? [])];
 }
 
 /** Creates an application of some routes, with JSON errors for everything else. */

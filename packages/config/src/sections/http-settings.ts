@@ -1,6 +1,6 @@
 import { hostNames } from '../address.ts';
 import { origins } from '../http-url.ts';
-import { isLoopback } from '../loopback.ts';
+import { defaultHosts } from '../loopback.ts';
 import { type Setting, setting } from '../setting.ts';
 import { boolean, byteCount, choice, integer, timerMs } from '../value-type.ts';
 
@@ -81,8 +81,7 @@ export const HTTP_SETTINGS = {
     derived: {
       describe: '`localhost`, `127.0.0.1`, `[::1]` and the bound address on a loopback listener, else any',
       from: 'server.http_bind_address',
-      value: ({ httpHost }) =>
-        isLoopback(httpHost) ? [...new Set(['localhost', '127.0.0.1', '::1', httpHost])] : undefined,
+      value: ({ httpHost }) => defaultHosts(httpHost),
     },
     description: 'Host names accepted in the Host header; other requests are refused. Comma-separated in a variable.',
     example: ['data.example.com', 'localhost'],
