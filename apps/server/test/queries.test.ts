@@ -108,7 +108,7 @@ describe('a query is shown until it ends, and ends once,', () => {
     const waiting = await start(server, 'second', 'queued', target('/exec', ENDLESS));
     expect(await queries(server)).toMatchObject([
       { id: 'first', engine: 'local', progress: null },
-      { id: 'second', engine: 'local', queuePosition: 1, queueLength: 1 },
+      { id: 'second', engine: 'local', queuePosition: 1 },
     ]);
     expect((await cancel(server, 'second')).status).toBe(204);
     expect(await bodyOf(waiting.answer)).toMatchObject(CANCELLED);

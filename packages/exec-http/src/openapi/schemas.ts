@@ -105,7 +105,6 @@ const QuerySchema = v.strictObject({
   state: v.picklist(['queued', 'running', 'sending']),
   elapsedMs: Whole,
   queuePosition: v.exactOptional(Whole),
-  queueLength: v.exactOptional(Whole),
   progress: v.pipe(
     v.nullable(v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
     v.description('The part that is done, from 0 to 1; null if it is unknown.'),

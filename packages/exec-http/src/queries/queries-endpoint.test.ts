@@ -47,7 +47,7 @@ describe('/queries', () => {
     const elapsedMs = expect.any(Number) as number;
     const base = { id: 'my/query', engine: 'local', elapsedMs, rows: 0, bytes: 0 };
     expect(await list.json()).toEqual({
-      queries: [{ ...base, state: 'queued', queuePosition: 3, queueLength: 5, progress: null }],
+      queries: [{ ...base, state: 'queued', queuePosition: 3, progress: null }],
     });
     engine.monitor?.running();
     engine.monitor?.progressed({ fraction: 0.5, rowsProcessed: 5, rowsTotal: 10 });

@@ -46,7 +46,7 @@ function shownQuery(query: QueryInfo, { caller }: Call, hasSql: boolean): object
     engine,
     state,
     elapsedMs: Math.round(elapsedMs),
-    ...(queue && { queuePosition: queue.position, queueLength: queue.length }),
+    ...(queue && { queuePosition: queue.position }),
     progress: progress?.fraction ?? null,
     ...(progress && { rowsProcessed: progress.rowsProcessed, rowsTotal: progress.rowsTotal }),
     rows,
