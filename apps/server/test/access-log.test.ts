@@ -71,6 +71,9 @@ describe('logging.access', () => {
 });
 
 describe('a line of JSON that is too long', () => {
+  const manyFields = (count: number, value: unknown): Readonly<Record<string, unknown>> =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`, value]));
+
   function linesOf(write: (log: ReturnType<typeof createLog>) => void): string[] {
     const lines: string[] = [];
     const written = vi.spyOn(process.stderr, 'write').mockImplementation((text) => lines.push(String(text)) > 0);
@@ -85,10 +88,18 @@ describe('a line of JSON that is too long', () => {
   test.each([
     ['of one text', { requestId: 'r', cause: 'x'.repeat(100_000) }, { requestId: 'r', isCut: true }],
     ['of one object', { requestId: 'r', list: Array.from({ length: 9999 }, String) }, { requestId: 'r', isCut: true }],
-    ['of many fields', Object.fromEntries(Array.from({ length: 9999 }, (_, i) => [`f${i}`, i])), { isCut: true }],
+    ['of many fields', manyFields(9999, 0), { isCut: true }],
+    [
+      'of many fields and ids',
+      { ...manyFields(9999, 0), requestId: 'r', traceId: 't' },
+      { requestId: 'r', traceId: 't' },
+    ],
+    ['of wide characters', { requestId: 'r', cause: '漢'.repeat(6000) }, { requestId: 'r', isCut: true }],
+    ['of many texts with wide characters', { ...manyFields(9, '漢'.repeat(999)), requestId: 'r' }, { requestId: 'r' }],
+    ['of an id that is too long', { ...manyFields(9999, 0), requestId: '\u0001'.repeat(99_999) }, { isCut: true }],
   ])('%s is cut, and stays JSON', (_name, fields, expected) => {
     const [line = ''] = linesOf((log) => log.info('hello', fields));
-    expect(line.length).toBeLessThanOrEqual(16 * 1024 + 1);
+    expect(Buffer.byteLength(line)).toBeLessThanOrEqual(16 * 1024 + 1);
     expect(JSON.parse(line)).toMatchObject({ message: 'hello', level: 'info', ...expected });
   });
 });

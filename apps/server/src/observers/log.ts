@@ -49,18 +49,25 @@ export function createLog({ level, format }: Pick<Config['logging'], 'format' | 
 }
 
 /** Collectors cut or drop longer lines, and what is cut is not JSON any more. */
-const MAX_LINE_LENGTH = 16 * 1024;
+const MAX_LINE_BYTES = 16 * 1024;
 /** The length to which texts are cut in a line that is too long. */
 const CUT_LENGTH = 1024;
+/** The fields that connect a line with others: kept in every line, but cut to this length. */
+const ID_FIELDS: ReadonlySet<string> = new Set(['requestId', 'traceId']);
+const CUT_ID_LENGTH = 256;
 
 function jsonLine({ date, type, args, fields }: LogObject, identity: LogIdentity | undefined): string {
   const head = { time: date.toISOString(), level: type, message: messageOf(args), ...identity };
   const line = JSON.stringify({ ...head, ...fieldsOf(fields) });
-  if (line.length <= MAX_LINE_LENGTH) return line;
+  if (Buffer.byteLength(line) <= MAX_LINE_BYTES) return line;
   const message = cut(head.message);
   const short = Object.entries(fieldsOf(fields)).map(([name, value]) => [name, shortened(value)] as const);
   const cutLine = JSON.stringify({ ...head, message, ...Object.fromEntries(short), isCut: true });
-  return cutLine.length <= MAX_LINE_LENGTH ? cutLine : JSON.stringify({ ...head, message, isCut: true });
+  if (Buffer.byteLength(cutLine) <= MAX_LINE_BYTES) return cutLine;
+  const ids = short.flatMap(([name, value]) =>
+    ID_FIELDS.has(name) && typeof value === 'string' ? [[name, cut(value, CUT_ID_LENGTH)] as const] : [],
+  );
+  return JSON.stringify({ ...head, message, ...Object.fromEntries(ids), isCut: true });
 }
 
 /** Returns a value of a line that is too long: texts are cut, and long objects are left out. */
@@ -69,8 +76,8 @@ function shortened(value: unknown): unknown {
   return (JSON.stringify(value) ?? '').length > CUT_LENGTH ? undefined : value;
 }
 
-function cut(text: string): string {
-  return text.length > CUT_LENGTH ? `${text.slice(0, CUT_LENGTH)}…` : text;
+function cut(text: string, length = CUT_LENGTH): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text;
 }
 
 function textLine({ date, type, args, fields }: LogObject): string {
