@@ -1,4 +1,5 @@
 import { ServiceError } from '@svc/errors';
+import type { Permission } from './caller.ts';
 
 /** The credentials of a request, as its protocol carries them. */
 export interface Credentials {
@@ -48,4 +49,11 @@ export function parseAuthorization(authorization: string | undefined): string {
 /** The error of a request without valid credentials. The message must not contain any part of them. */
 export function unauthenticated(message: string, hint?: string): ServiceError {
   return new ServiceError('unauthenticated', message, hint === undefined ? {} : { hint });
+}
+
+/** The error of a caller without a permission that it needs. */
+export function permissionDenied(permission: Permission): ServiceError {
+  return new ServiceError('permission_denied', `The caller lacks the permission ${permission}.`, {
+    hint: `Ask the operator for a token with the permission ${permission}.`,
+  });
 }

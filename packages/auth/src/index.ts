@@ -22,7 +22,13 @@ export { type Caller, isTenant, type Permission, PERMISSIONS, TENANT_RULE } from
 export { type Callers, CallersFileError, parseCallers, type TokenCaller } from './callers-file.ts';
 export { clientCertificateOf } from './client-certificate.ts';
 export { addToken, type NewToken, removeToken } from './edit-callers.ts';
-export { type ClientCertificate, type Credentials, parseAuthorization, unauthenticated } from './credentials.ts';
+export {
+  type ClientCertificate,
+  type Credentials,
+  parseAuthorization,
+  permissionDenied,
+  unauthenticated,
+} from './credentials.ts';
 export { isKeySetUrl, KeySetError } from './key-set-source.ts';
 export type { JwtRules } from './jwt.ts';
 export type { TenantLimits } from './tenant-limits.ts';

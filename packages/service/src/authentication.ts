@@ -1,4 +1,4 @@
-import { type Authenticator, unauthenticated } from '@svc/auth';
+import { type Authenticator, permissionDenied, unauthenticated } from '@svc/auth';
 import { ServiceError } from '@svc/errors';
 import type { Observer } from './events.ts';
 import { requiredPermissions } from './required-permissions.ts';
@@ -45,10 +45,7 @@ export function createAuthentication({
         return;
       }
       for (const permission of requiredPermissions(operation, target)) {
-        if (caller.permissions.has(permission)) continue;
-        throw new ServiceError('permission_denied', `The caller lacks the permission ${permission}.`, {
-          hint: `Ask the operator for a token with the permission ${permission}.`,
-        });
+        if (!caller.permissions.has(permission)) throw permissionDenied(permission);
       }
     },
   };

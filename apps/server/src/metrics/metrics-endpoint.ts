@@ -1,4 +1,4 @@
-import { ServiceError } from '@svc/errors';
+import { permissionDenied } from '@svc/auth';
 import type { Handler } from '@svc/exec-http';
 import type { Service } from '@svc/service';
 import type { Metrics, MetricsFormat } from './metrics.ts';
@@ -11,11 +11,7 @@ const CONTENT_TYPES: Readonly<Record<MetricsFormat, string>> = {
 /** Handles `/metrics`. With authentication, callers need the permission `admin`: metrics are about all tenants. */
 export function metricsHandler(service: Service, metrics: Pick<Metrics, 'scrape'>): Handler {
   return async ({ c, call }) => {
-    if (call.caller !== undefined && !service.useAdmin(call, 'metrics')) {
-      throw new ServiceError('permission_denied', 'The caller lacks the permission admin.', {
-        hint: 'Ask the operator for a token with the permission admin.',
-      });
-    }
+    if (call.caller !== undefined && !service.useAdmin(call, 'metrics')) throw permissionDenied('admin');
     const format = metricsFormat(c.req.header('accept'));
     return { body: await metrics.scrape(format), headers: { 'content-type': CONTENT_TYPES[format], vary: 'accept' } };
   };
