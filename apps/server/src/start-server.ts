@@ -1,7 +1,7 @@
 import type { Authenticator } from '@svc/auth';
 import { type Config, formatAddress } from '@svc/config';
 import { type ChildLink, DirectoryFormatError, DirectoryInUseError } from '@svc/duckdb';
-import { isServing, type Observer } from '@svc/service';
+import type { Observer } from '@svc/service';
 import { ListenError, listenError, listenHttp } from './listen-http.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { createAccessLog } from './observers/access-log.ts';
@@ -84,13 +84,12 @@ export async function startServer(config: Config, log: Log, options: StartOption
   tls?.files.onChange(({ context }) => grpc.setSecureContext(context));
   metrics?.connect({
     service,
-    usage: () => opened.store.usage(),
     frameCache: opened.frameCache,
     answerCache,
     tsdbConnections,
     spans: traces?.counts,
     connections: () => ({ http: connections.count(), grpc: grpc.connectionCount() }),
-    isReady: async () => !isStarting && isServing(await service.health()),
+    isStarting: () => isStarting,
   });
   const stop = async (): Promise<void> => {
     tls?.files.close();

@@ -1,8 +1,7 @@
 import type { Config } from '@svc/config';
 import type { FrameCacheState } from '@svc/duckdb';
 import type { ResponseCache } from '@svc/exec-http';
-import type { StoreUsage } from '@svc/frames';
-import { type Observer, type Service, SQL_TARGETS } from '@svc/service';
+import { isServing, type Observer, type Service, SQL_TARGETS } from '@svc/service';
 import type { SpanCounts } from '../traces/span-queue.ts';
 import { createMetricsObserver } from './metrics-observer.ts';
 import { createRegistry, type Registry } from './registry.ts';
@@ -10,15 +9,15 @@ import { createRuntimeMetrics } from './runtime-metrics.ts';
 
 /** What the gauges are read from, once it exists. */
 export interface MetricSources {
-  readonly service: Pick<Service, 'activeStatements' | 'hasTsdb'>;
-  readonly usage: () => Promise<StoreUsage>;
+  readonly service: Pick<Service, 'activeStatements' | 'hasTsdb' | 'health'>;
   readonly frameCache: () => FrameCacheState;
   readonly answerCache: Pick<ResponseCache, 'bytes' | 'reads'>;
   readonly tsdbConnections: () => number;
   /** Undefined if there is no collector of traces. */
   readonly spans: (() => SpanCounts) | undefined;
   readonly connections: () => Readonly<Record<'http' | 'grpc', number>>;
-  readonly isReady: () => Promise<boolean>;
+  /** Whether parts of the server are still starting. */
+  readonly isStarting: () => boolean;
 }
 
 /** The formats of a scrape. */
@@ -61,8 +60,10 @@ export function createMetrics(
 
 /** Reads the gauges of the server. */
 async function collect(registry: Registry, sources: MetricSources): Promise<void> {
-  const [usage, isReady] = await Promise.all([sources.usage(), sources.isReady()]);
-  registry.sample('svc_ready').value = isReady ? 1 : 0;
+  // Once: it walks all frames.
+  const health = await sources.service.health();
+  const usage = health.parts.store;
+  registry.sample('svc_ready').value = !sources.isStarting() && isServing(health) ? 1 : 0;
   for (const [protocol, count] of Object.entries(sources.connections())) {
     registry.sample('svc_connections', protocol).value = count;
   }
