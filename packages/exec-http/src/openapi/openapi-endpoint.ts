@@ -40,9 +40,9 @@ export function openApiHandlers(options: OpenApiOptions): HandlersOf<'GET'> {
 
 async function createSent(basePath: string, options: OpenApiOptions): Promise<SentDocument> {
   const { service, table, hasCallers, isHostAuthenticated } = options;
-  const [{ createDocument }, { version }] = await Promise.all([import('./document.ts'), service.health()]);
+  const { createDocument } = await import('./document.ts');
   const document = createDocument(table, {
-    version,
+    version: service.version,
     basePath,
     hasCallers,
     hasTokens: hasCallers && !isHostAuthenticated,
