@@ -1,4 +1,15 @@
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { longFrame } from '@svc/frames/testing';
@@ -98,6 +109,13 @@ describe('a backup, restored', () => {
     await mkdir(join(restored, 'lost+found'), { recursive: true });
     await restore();
     expect((await readdir(restored)).toSorted()).toEqual(['cold', 'lost+found']);
+  });
+
+  test.skipIf(process.platform === 'win32')('is for its owner alone, as the backup is', async () => {
+    await fixture.open();
+    await backUp();
+    await restore();
+    for (const path of [backup, restored]) expect((await stat(path)).mode & 0o777, path).toBe(0o700);
   });
 });
 

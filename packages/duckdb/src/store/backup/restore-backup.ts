@@ -34,7 +34,8 @@ export async function restoreBackup(options: RestoreOptions): Promise<BackupInde
   const { backup, directory, names = { backup, directory }, signal } = options;
   const index = await readIndex(backup, names.backup);
   await checkFormat(join(backup, FRAMES_FOLDER));
-  const isNew = await mkdir(directory).then(
+  // Only the user may read it: it has the frames of all tenants.
+  const isNew = await mkdir(directory, { mode: 0o700 }).then(
     () => true,
     (error: unknown) => {
       if (hasCode(error, 'EEXIST')) return false;
