@@ -45,19 +45,24 @@ export async function* pinVersions(
     const { handles } = await scanFolder(folder);
     const again = new Map<string, string>();
     let group: Pinned[] = [];
-    for (const [key, scanned] of handles) {
-      signal?.throwIfAborted();
-      const { current } = scanned;
-      if (current === undefined || (missed !== undefined && !missed.has(key))) continue;
-      const isMissing = missed?.get(key) === current.version;
-      const pinned = await pin(folder, current, { scanned, isMissing });
-      if (pinned === undefined) again.set(key, current.version);
-      else group.push({ key, ...pinned });
-      if (group.reduce((count, { files }) => count + files.length, 0) < MAX_OPEN_FILES) continue;
-      yield await confirm(folder, group, again);
-      group = [];
+    try {
+      for (const [key, scanned] of handles) {
+        signal?.throwIfAborted();
+        const { current } = scanned;
+        if (current === undefined || (missed !== undefined && !missed.has(key))) continue;
+        const isMissing = missed?.get(key) === current.version;
+        const pinned = await pin(folder, current, { scanned, isMissing });
+        if (pinned === undefined) again.set(key, current.version);
+        else group.push({ key, ...pinned });
+        if (group.reduce((count, { files }) => count + files.length, 0) < MAX_OPEN_FILES) continue;
+        yield await confirm(folder, group, again);
+        group = [];
+      }
+      if (group.length > 0) yield await confirm(folder, group, again);
+    } finally {
+      // After a failure the caller does not get the group. To close a file again does nothing.
+      await Promise.all(group.map(closeFiles));
     }
-    if (group.length > 0) yield await confirm(folder, group, again);
     missed = again;
   }
 }
