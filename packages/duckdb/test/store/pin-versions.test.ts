@@ -1,6 +1,6 @@
-import { existsSync, readdirSync, readlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, renameSync, rmSync } from 'node:fs';
 import { longFrame } from '@svc/frames/testing';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { pinVersions } from '../../src/store/backup/pin-versions.ts';
 import { createTenantFolder, type TenantFolder, type VersionName } from '../../src/store/catalogue/tenant-folder.ts';
 import type { DurableStore } from '../../src/store/durable-store.ts';
@@ -46,12 +46,12 @@ function openFiles(): string[] {
     .filter((link) => link.startsWith(fixture.folder));
 }
 
-/** Returns a function that works as `method` until it is called for the second time. */
-function failAtSecondCall<T extends unknown[], R>(method: (...args: T) => R, fail: () => void): (...args: T) => R {
+/** Returns a function that works as `method`, but for one call: the first one has number 1. */
+function failAtCall<T extends unknown[], R>(number: number, method: (...args: T) => R, fail: () => void) {
   let calls = 0;
-  return (...args) => {
+  return (...args: T): R => {
     calls += 1;
-    if (calls === 2) fail();
+    if (calls === number) fail();
     return method(...args);
   };
 }
@@ -64,7 +64,8 @@ test.runIf(existsSync('/proc/self/fd')).each<[string, (controller: AbortControll
   [
     'the signal is aborted',
     (controller) => ({
-      expiryPath: failAtSecondCall(
+      expiryPath: failAtCall(
+        2,
         (name: VersionName) => folder.expiryPath(name),
         () => controller.abort(new Error('stop')),
       ),
@@ -72,12 +73,80 @@ test.runIf(existsSync('/proc/self/fd')).each<[string, (controller: AbortControll
   ],
   [
     'a version cannot be opened',
-    () => ({ framePath: failAtSecondCall((name: VersionName) => folder.framePath(name), stop) }),
+    () => ({ framePath: failAtCall(2, (name: VersionName) => folder.framePath(name), stop) }),
   ],
-  ['the folder cannot be read again', () => ({ scan: failAtSecondCall(async () => folder.scan(), stop) })],
+  ['the folder cannot be read again', () => ({ scan: failAtCall(3, async () => folder.scan(), stop) })],
 ])('no file stays open if %s', async (_name, change) => {
   const controller = new AbortController();
   const failing = { ...folder, ...change(controller) };
   await expect(pinAll(failing, controller.signal)).rejects.toThrow('stop');
   expect(openFiles()).toEqual([]);
+});
+
+describe('a listing that another process changes meanwhile', () => {
+  /** The folder, but a listing for which `isHidden()` is true lacks the versions, as if it had passed their names. */
+  const hiding = (versions: readonly string[], isHidden: () => boolean): TenantFolder => ({
+    ...folder,
+    async scan() {
+      const files = await folder.scan();
+      if (!isHidden()) return files;
+      return files.filter(({ file }) => !('version' in file && versions.includes(file.version)));
+    },
+  });
+
+  /** True for the first call only. */
+  const once = (): (() => boolean) => {
+    let calls = 0;
+    return () => (calls += 1) === 1;
+  };
+
+  const versionOf = async (handle: string): Promise<string> => (await store.describe(refOf(handle)))!.version;
+  const current = async (): Promise<string[]> =>
+    Promise.all(['a', 'b', 'c'].map(async (handle) => `${handle}@${await versionOf(handle)}`));
+
+  test('does not hide a frame', async () => {
+    expect(await pinAll(hiding([await versionOf('b')], once()))).toEqual(await current());
+  });
+
+  test('does not show an old version, which a reader keeps, as the current one', async () => {
+    await store.put(refOf('b'), longFrame(1), { ttlSeconds: 1000 });
+    const reader = await store.open(refOf('b'));
+    await store.put(refOf('b'), longFrame(2), { ttlSeconds: 1000 });
+    expect(await pinAll(hiding([await versionOf('b')], once()))).toEqual(await current());
+    reader?.close();
+  });
+
+  /** Calls `change` with the path of the only version, before that is opened for the first time. */
+  const changing = (of: TenantFolder, change: (path: string) => void): TenantFolder => {
+    const isFirst = once();
+    return {
+      ...of,
+      framePath(name) {
+        const path = of.framePath(name);
+        if (isFirst()) change(path);
+        return path;
+      },
+    };
+  };
+
+  test('does not hide a frame that was replaced before it was opened', async () => {
+    for (const handle of ['a', 'c']) await store.drop(refOf(handle));
+    const old = await versionOf('b');
+    const next = `${old.slice(0, -4)}ZZZZ`;
+    let isReplaced = false;
+    const isFirst = once();
+    const replaced = changing(
+      hiding([next], () => isReplaced && isFirst()),
+      (path) => {
+        renameSync(path, path.replace(old, next));
+        isReplaced = true;
+      },
+    );
+    expect(await pinAll(replaced)).toEqual([`b@${next}`]);
+  });
+
+  test('ends the search for a frame that was removed before it was opened', async () => {
+    for (const handle of ['a', 'c']) await store.drop(refOf(handle));
+    expect(await pinAll(changing(folder, (path) => rmSync(path)))).toEqual([]);
+  });
 });

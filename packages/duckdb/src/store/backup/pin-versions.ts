@@ -42,7 +42,7 @@ export async function* pinVersions(
   for (let attempt = 1; missed === undefined || missed.size > 0; attempt += 1) {
     const [rest] = missed?.keys() ?? [];
     if (attempt > MAX_ATTEMPTS) throw changesTooOften(rest ?? '');
-    const { handles } = await scanFolder(folder);
+    const handles = await scanTwice(folder);
     const again = new Map<string, string>();
     let group: Pinned[] = [];
     try {
@@ -69,6 +69,20 @@ export async function* pinVersions(
 
 interface Pinned extends PinnedVersion {
   readonly key: string;
+}
+
+/**
+ * Returns the newest state of each handle in two scans. A single listing may lack a frame that is replaced meanwhile: it has
+ * passed the name of the new version before that appears, and gets to the name of the old one after that is removed.
+ */
+async function scanTwice(folder: TenantFolder): Promise<ReadonlyMap<string, ScannedHandle>> {
+  const { handles: first } = await scanFolder(folder);
+  const { handles: second } = await scanFolder(folder);
+  const newest = new Map(first);
+  for (const [key, scanned] of second) {
+    if (scanned.floor >= (first.get(key)?.floor ?? '')) newest.set(key, scanned);
+  }
+  return newest;
 }
 
 /**
