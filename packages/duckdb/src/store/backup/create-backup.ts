@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import { copyFlushed, openRegular } from '../../disk/copy-flushed.ts';
-import { syncDirectory, writeFlushed, writeWhole } from '../../disk/durable-files.ts';
+import { type CopiedFile, copyFlushed, openRegular } from '../../disk/copy-flushed.ts';
+import { hasCode, syncDirectory, writeFlushed, writeWhole } from '../../disk/durable-files.ts';
 import { versionOfFile } from '../../wire/file-version.ts';
 import { checkFormat, FORMAT_NAME } from '../catalogue/directory-format.ts';
 import { frameFileName, parseFileName, tenantOfFolder } from '../catalogue/frame-names.ts';
@@ -47,10 +47,7 @@ export async function createBackup(options: BackupOptions): Promise<BackupReport
     const created = new Date();
     const backup: Backup = { root: destination, files: [], problems: [], signal };
     const frames = await copyFrames(backup, directory);
-    for (const [at, file] of DATABASE_NAMES.entries()) {
-      const source = options.duckdbPath;
-      if (source !== undefined) await copyForeign(backup, at === 0 ? source : `${source}.wal`, file);
-    }
+    if (options.duckdbPath !== undefined) await copyDatabase(backup, options.duckdbPath);
     const { files, problems } = backup;
     const text = encodeIndex({ created, frames, files });
     signal?.throwIfAborted();
@@ -159,24 +156,68 @@ async function copyVersion(backup: Backup, { name, files, expiry, missing }: Pin
   backup.files.push({ path: target, bytes: Buffer.byteLength(expiry), sha256 });
 }
 
-/** Other programs may change a foreign file in place. */
-const FOREIGN_ATTEMPTS = 3;
+/** Copies a database and its write-ahead log. A checkpoint moves rows from the log to the database: both are of one moment. */
+async function copyDatabase(backup: Backup, path: string): Promise<void> {
+  const [database, log] = DATABASE_NAMES;
+  const files = [
+    { from: path, to: database },
+    { from: `${path}.wal`, to: log },
+  ];
+  if (await copyUnchanged(backup, files)) return;
+  backup.problems.push(
+    `${JSON.stringify(path)} is not in the backup: another program changed it, or its write-ahead log, while it was copied.`,
+  );
+}
 
 /** Copies a file that the store did not write, if it exists. One that changes meanwhile is a problem. */
 async function copyForeign(backup: Backup, from: string, to: string): Promise<void> {
-  const path = join(backup.root, to);
-  for (let attempt = 1; attempt <= FOREIGN_ATTEMPTS; attempt += 1) {
-    const file = await openRegular(from);
-    if (file === undefined) return;
-    try {
-      const before = versionOfFile(await file.stat({ bigint: true }));
-      const copied = await copyFlushed(file, path, backup.signal);
-      if (versionOfFile(await file.stat({ bigint: true })) === before)
-        return void backup.files.push({ path: to, ...copied });
-      await rm(path);
-    } finally {
-      await file.close();
-    }
-  }
+  if (await copyUnchanged(backup, [{ from, to }])) return;
   backup.problems.push(`${JSON.stringify(from)} is not in the backup: another program changed it while it was copied.`);
+}
+
+/** Other programs may change a foreign file in place. */
+const FOREIGN_ATTEMPTS = 3;
+
+/** Copies those of the files that exist, at a time when none of them changes. Returns whether there was one. */
+async function copyUnchanged(
+  backup: Backup,
+  files: readonly { readonly from: string; readonly to: string }[],
+): Promise<boolean> {
+  const versions = async (): Promise<string> =>
+    JSON.stringify(await Promise.all(files.map(async ({ from }) => versionAt(from))));
+  for (let attempt = 1; attempt <= FOREIGN_ATTEMPTS; attempt += 1) {
+    const before = await versions();
+    const copies: BackupFile[] = [];
+    for (const { from, to } of files) {
+      const copied = await copyRegular(from, join(backup.root, to), backup.signal);
+      if (copied !== undefined) copies.push({ path: to, ...copied });
+    }
+    if ((await versions()) === before) {
+      backup.files.push(...copies);
+      return true;
+    }
+    for (const { path } of copies) await rm(join(backup.root, path));
+  }
+  return false;
+}
+
+/** Identifies the contents of a regular file. Null if there is none. */
+async function versionAt(path: string): Promise<string | null> {
+  return stat(path, { bigint: true }).then(
+    (found) => (found.isFile() ? versionOfFile(found) : null),
+    (error: unknown) => {
+      if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null;
+      throw error;
+    },
+  );
+}
+
+/** Copies a regular file, if it exists. */
+async function copyRegular(from: string, to: string, signal?: AbortSignal): Promise<CopiedFile | undefined> {
+  const file = await openRegular(from);
+  try {
+    return file && (await copyFlushed(file, to, signal));
+  } finally {
+    await file?.close();
+  }
 }
