@@ -6,7 +6,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { BINARY, run, runBinary, spawnBinary } from './run.ts';
 
 let folder: string;
@@ -244,4 +244,16 @@ test('a damaged frame is in the backup, and a warning', { tags: ['slow'] }, asyn
   const { code, stdout, stderr } = await run(['backup', data, backup]);
   expect({ code, stdout }).toEqual({ code: 4, stdout: expect.stringContaining(': 2 frames, ') });
   expect(stderr).toMatch(/^warning: In the backup: The frame "broken" is damaged: /);
+});
+
+test('a verification that fails is a warning: the backup is complete', { tags: ['slow'] }, async () => {
+  await run(['put', data, 't', '-', '--fmt', 'json'], { stdin: '[{"a":1}]' });
+  // The verification needs a temporary directory; the backup does not.
+  vi.stubEnv('TMPDIR', join(folder, 'no-such'));
+  const { code, stdout, stderr } = await run(['backup', data, backup]).finally(() => vi.unstubAllEnvs());
+  expect({ code, stdout }).toEqual({ code: 4, stdout: expect.stringContaining(': 1 frame, ') });
+  expect(stderr).toMatch(
+    /^warning: The backup is complete, but not verified\. The verification failed at ".*no-such.*": .* Verify it with svc doctor\.\n$/,
+  );
+  expect(await run(['restore', backup, restored])).toMatchObject({ code: 0 });
 });

@@ -1,6 +1,6 @@
 import type { Command } from '../args/command.ts';
 import { EXIT } from '../errors/cli-error.ts';
-import { findDirectory } from '../frames/find-directory.ts';
+import { fileError, findDirectory } from '../frames/find-directory.ts';
 import { formatCount, visibleText } from '../text/display-text.ts';
 
 /** `svc backup`: copies the frames of a directory, even while a server writes to it. */
@@ -19,7 +19,8 @@ export const backup: Command = {
     '',
     'Settings, certificates and the file of callers are not part of it.',
     '',
-    'Exit codes: 0 complete, 4 complete but for what the warnings name, 1 or 2 none.',
+    'Exit codes: 0 complete; 4: complete, except for what the warnings name; 1 or 2:',
+    'none. After an interruption, a backup with the file backup.json is complete.',
     '',
     'Examples:',
     '  svc backup /var/lib/svc /backup/2026-11-16',
@@ -31,14 +32,25 @@ export const backup: Command = {
     const { backUpDirectory } = await import('../frames/backups.ts');
     const { verifyDirectory } = await import('../doctor/verify-directory.ts');
     const { frames, bytes, problems } = await backUpDirectory(found, { destination, homeDir, signal });
-    const copy = await findDirectory(destination, { homeDir, createIfMissing: false });
-    const diagnoses = await verifyDirectory(copy, { name: destination, signal });
-    const warnings = [
-      ...problems,
-      ...diagnoses.flatMap(({ status, text }) => (status === 'problem' ? `In the backup: ${text}` : [])),
-    ];
+    const verify = async (): Promise<readonly string[]> => {
+      const copy = await findDirectory(destination, { homeDir, createIfMissing: false });
+      const diagnoses = await verifyDirectory(copy, { name: destination, signal });
+      return diagnoses.flatMap(({ status, text }) => (status === 'problem' ? `In the backup: ${text}` : []));
+    };
+    // From here on the backup is complete: a failure is a warning.
+    const damages = await verify().catch((error: unknown) => {
+      signal.throwIfAborted();
+      return [notVerified(error)];
+    });
+    const warnings = [...problems, ...damages];
     for (const warning of warnings) await stderr.write(`warning: ${visibleText(warning)}\n`);
     await stdout.write(`${visibleText(destination)}: ${formatCount(frames, 'frame')}, ${formatCount(bytes, 'byte')}\n`);
     return warnings.length === 0 ? EXIT.ok : EXIT.warned;
   },
 };
+
+function notVerified(error: unknown): string {
+  const known = fileError(error, 'The verification');
+  const reason = (known instanceof Error ? known.message : String(known)).replace(/\.?$/, '.');
+  return `The backup is complete, but not verified. ${reason} Verify it with svc doctor.`;
+}
