@@ -70,20 +70,26 @@ describe('logging.access', () => {
   });
 });
 
+function linesOf(write: (log: ReturnType<typeof createLog>) => void, format: 'json' | 'text' = 'json'): string[] {
+  const lines: string[] = [];
+  const written = vi.spyOn(process.stderr, 'write').mockImplementation((text) => lines.push(String(text)) > 0);
+  try {
+    write(createLog({ level: 'info', format }));
+  } finally {
+    written.mockRestore();
+  }
+  return lines;
+}
+
+test.each(['json', 'text'] as const)('no control character of a client is in a line of %s', (format) => {
+  const userAgent = String.fromCharCode(...Array.from({ length: 0xa0 }, (_, i) => i));
+  const [line = ''] = linesOf((log) => log.info('access', { userAgent }), format);
+  expect(line.slice(0, -1)).not.toMatch(/\p{Cc}/u);
+});
+
 describe('a line of JSON that is too long', () => {
   const manyFields = (count: number, value: unknown): Readonly<Record<string, unknown>> =>
     Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`, value]));
-
-  function linesOf(write: (log: ReturnType<typeof createLog>) => void): string[] {
-    const lines: string[] = [];
-    const written = vi.spyOn(process.stderr, 'write').mockImplementation((text) => lines.push(String(text)) > 0);
-    try {
-      write(createLog({ level: 'info', format: 'json' }));
-    } finally {
-      written.mockRestore();
-    }
-    return lines;
-  }
 
   test.each([
     ['of one text', { requestId: 'r', cause: 'x'.repeat(100_000) }, { requestId: 'r', isCut: true }],

@@ -31,7 +31,7 @@ export interface LogIdentity {
 /** Creates a log with the configured level and format. */
 export function createLog({ level, format }: Pick<Config['logging'], 'format' | 'level'>, identity?: LogIdentity): Log {
   const line = format === 'json' ? (entry: LogObject) => jsonLine(entry, identity) : textLine;
-  const reporter = { log: (entry: LogObject) => void process.stderr.write(`${line(entry)}\n`) };
+  const reporter = { log: (entry: LogObject) => void process.stderr.write(`${escaped(line(entry))}\n`) };
   const leveled = createConsola({ level: LEVELS[level], reporters: [reporter], throttle: 0 });
   const always = createConsola({ level: EVERYTHING, reporters: [reporter], throttle: 0 });
   const write =
@@ -98,5 +98,10 @@ function fieldsOf(fields: unknown): object {
 
 function textValue(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined');
-  return /[\s"]/.test(text) ? JSON.stringify(text) : text;
+  return /[\s"\p{Cc}]/u.test(text) ? JSON.stringify(text) : text;
+}
+
+/** JSON leaves the control characters from U+007F to U+009F as they are, and some terminals obey them. */
+function escaped(line: string): string {
+  return line.replaceAll(/[\u007f-\u009f]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
 }
