@@ -206,6 +206,8 @@ describe('a damaged backup is refused, and nothing is restored:', () => {
       'other',
       'cold',
       'cold/a/b/c',
+      'cold/.lock-1',
+      'cold/default/.tmp',
     ]) {
       const files = [{ path, bytes: 1, sha256: '00' }];
       await writeFile(join(backup, 'backup.json'), encodeIndex({ created: new Date(), frames: 1, files }));

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { hasCode, readSmallFile } from '../../disk/durable-files.ts';
+import { FORMAT_NAME } from '../catalogue/directory-format.ts';
 import { BackupError } from './backup-error.ts';
 
 /** The file that makes a directory a backup. It is written last. */
@@ -59,7 +60,7 @@ export async function readIndex(backup: string, name: string): Promise<BackupInd
   const created = new Date(String(index?.['created']));
   const frames = index?.['frames'];
   const isValid = Array.isArray(files) && files.every(isBackupFile) && index?.['sha256'] === checksumOf(files);
-  if (!isValid || Number.isNaN(created.getTime()) || typeof frames !== 'number') throw damagedBackup(name, INDEX_NAME);
+  if (!isValid || Number.isNaN(created.getTime()) || !isCount(frames)) throw damagedBackup(name, INDEX_NAME);
   return { created, frames, files };
 }
 
@@ -84,6 +85,10 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
 /** Encoding a decoded list again gives the same text. */
 function checksumOf(files: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(files)).digest('hex');
@@ -92,13 +97,15 @@ function checksumOf(files: readonly unknown[]): string {
 function isBackupFile(value: unknown): value is BackupFile {
   if (!isObject(value)) return false;
   const { path, bytes, sha256 } = value;
-  return typeof path === 'string' && isInside(path) && typeof bytes === 'number' && typeof sha256 === 'string';
+  return typeof path === 'string' && isInside(path) && isCount(bytes) && typeof sha256 === 'string';
 }
 
 /** Whether a path is that of a file below the frames, or of the database: a restore must not write anywhere else. */
 function isInside(path: string): boolean {
   if (DATABASE_NAMES.some((name) => name === path)) return true;
   const [first, ...rest] = path.split('/');
-  const isName = (part: string): boolean => part !== '' && part !== '.' && part !== '..' && !/[\\\0]/.test(part);
+  if (path === `${FRAMES_FOLDER}/${FORMAT_NAME}`) return true;
+  // No frame has a dot first: such names are those of locks and unfinished files.
+  const isName = (part: string): boolean => part !== '' && !part.startsWith('.') && !/[\\\0]/.test(part);
   return first === FRAMES_FOLDER && (rest.length === 1 || rest.length === 2) && rest.every(isName);
 }
