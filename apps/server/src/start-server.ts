@@ -50,7 +50,7 @@ export interface StartOptions {
  */
 export async function startServer(config: Config, log: Log, options: StartOptions): Promise<RunningServer> {
   const { version, authenticator, tls, audit, traces, child, steps } = options;
-  const metrics = createMetrics(config.metrics, version);
+  const metrics = createMetrics(config.metrics, { version, hasCallers: authenticator !== undefined });
   const observe = createObserver(config, log, { traces, audit, metrics });
   const [opened, scheduler, { createConfiguredService }, { createHttpServers }] = await Promise.all([
     openStore(config, { log, observe, child }),

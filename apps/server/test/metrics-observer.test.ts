@@ -6,9 +6,9 @@ import { createRegistry, type Registry } from '../src/metrics/registry.ts';
 
 type EventOf<Kind extends ServiceEvent['kind']> = Extract<ServiceEvent, { readonly kind: Kind }>;
 
-function createObserved(maxTenants?: number) {
+function createObserved(maxTenants?: number, hasCallers = false) {
   const registry = createRegistry({ hasTenants: maxTenants !== undefined });
-  return { registry, observe: createMetricsObserver({ registry, maxTenants }) };
+  return { registry, observe: createMetricsObserver({ registry, maxTenants, hasCallers }) };
 }
 
 /** The samples of metrics by their text up to the value, without those of histograms. */
@@ -180,6 +180,14 @@ describe('other events', () => {
     ]);
     expect([up('deadline_exceeded', null), up('uri_too_long', null)]).toEqual([0, 0]);
   });
+});
+
+test('a request that has no caller where callers are needed belongs to no tenant, and takes the label of none', () => {
+  const { registry, observe } = createObserved(1, true);
+  observe({ ...ANSWERED, caller: undefined });
+  observe({ ...ANSWERED, caller: 't-1', tenant: 'alpha' });
+  const requests = Object.keys(samplesOf(registry, 'svc_requests_total'));
+  expect(requests.map((name) => /tenant="(.*)"/.exec(name)?.[1])).toEqual(['', 'alpha']);
 });
 
 test('tenants are labels only if that is set, and those after the first share one', () => {

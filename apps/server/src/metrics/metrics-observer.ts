@@ -8,12 +8,14 @@ export interface MetricsObserverOptions {
   readonly registry: Registry;
   /** The most tenants that have a label of their own; undefined: metrics have no such label. */
   readonly maxTenants: number | undefined;
+  /** Whether authentication is on: then a request without a caller belongs to no tenant. Default false. */
+  readonly hasCallers?: boolean;
 }
 
 /** Counts events. */
-export function createMetricsObserver({ registry, maxTenants }: MetricsObserverOptions): Observer {
+export function createMetricsObserver({ registry, maxTenants, hasCallers = false }: MetricsObserverOptions): Observer {
   const tenantLabel = maxTenants === undefined ? undefined : createTenantLabels(maxTenants);
-  const requests = createRequestMetrics({ registry, tenantLabel });
+  const requests = createRequestMetrics({ registry, tenantLabel, hasCallers });
   startAtZero(registry);
   return (event) => {
     switch (event.kind) {

@@ -38,14 +38,14 @@ export interface Metrics {
 /** Creates the metrics of a configuration; undefined if they are off. */
 export function createMetrics(
   { enabled, tenant_label: hasTenants, max_tenants: maxTenants }: Config['metrics'],
-  version: string,
+  { version, hasCallers }: { readonly version: string; readonly hasCallers: boolean },
 ): Metrics | undefined {
   if (!enabled) return undefined;
   const registry = createRegistry({ hasTenants });
   const runtime = createRuntimeMetrics(registry, version);
   let sources: MetricSources | undefined;
   return {
-    observe: createMetricsObserver({ registry, maxTenants: hasTenants ? maxTenants : undefined }),
+    observe: createMetricsObserver({ registry, maxTenants: hasTenants ? maxTenants : undefined, hasCallers }),
     connect(found) {
       sources = found;
     },

@@ -16,6 +16,8 @@ export interface RequestMetricsOptions {
   readonly registry: Registry;
   /** Returns the label of a tenant; undefined if metrics have none. */
   readonly tenantLabel: ((tenant: string) => string) | undefined;
+  /** Whether authentication is on: then a request without a caller belongs to no tenant. */
+  readonly hasCallers: boolean;
 }
 
 /** The series of requests with equal labels. */
@@ -28,7 +30,7 @@ interface RequestSeries {
 }
 
 /** Creates the counters of requests. Each request looks up all of its series at once. */
-export function createRequestMetrics({ registry, tenantLabel }: RequestMetricsOptions): RequestMetrics {
+export function createRequestMetrics({ registry, tenantLabel, hasCallers }: RequestMetricsOptions): RequestMetrics {
   const found = new Map<string, RequestSeries>();
   const inFlight: Readonly<Record<Protocol, Sample>> = {
     http: registry.sample('svc_requests_in_flight', 'http'),
@@ -56,13 +58,19 @@ export function createRequestMetrics({ registry, tenantLabel }: RequestMetricsOp
     return series;
   }
 
+  /** Prometheus takes an empty label as none. */
+  function tenantOf({ caller, tenant }: AnsweredEvent): string | undefined {
+    if (tenantLabel === undefined) return undefined;
+    return hasCallers && caller === undefined ? '' : tenantLabel(tenant);
+  }
+
   return {
     started(protocol) {
       inFlight[protocol].value += 1;
     },
     answered(event) {
       inFlight[event.protocol].value -= 1;
-      const labels = labelsOf(event, tenantLabel);
+      const labels = labelsOf(event, tenantOf(event));
       if (lastSeries === undefined || last === undefined || !areEqual(last, labels)) {
         lastSeries = seriesOf(labels);
         last = labels;
@@ -90,8 +98,8 @@ interface RequestLabels {
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 function labelsOf(
-  { protocol, route, method, status, error, format = 'none', tenant }: AnsweredEvent,
-  tenantLabel: RequestMetricsOptions['tenantLabel'],
+  { protocol, route, method, status, error, format = 'none' }: AnsweredEvent,
+  tenant: string | undefined,
 ): RequestLabels {
   const code = error?.code ?? 'ok';
   // Otherwise every path would have series for all methods.
@@ -103,7 +111,7 @@ function labelsOf(
     status,
     code,
     format,
-    tenant: tenantLabel?.(tenant),
+    tenant,
   };
 }
 
