@@ -62,11 +62,11 @@ const THREE = [[1, 2], [3], [4, 5]].map(batchOf);
 const cut = (after: number): Fault => ({ after, kind: Status.UNAVAILABLE });
 
 describe('a statement', () => {
-  test('gets every batch, and its session ends with the driver', async () => {
+  test('gets every batch, and its session ends', async () => {
     const { server, driver } = await start({ batches: THREE });
     expect(await valuesOf(await driver.query(STATEMENT, NEVER))).toEqual([1, 2, 3, 4, 5]);
     await driver.close();
-    expect(callsOf(server)).toEqual(['executePlan', 'releaseExecute(all)', 'releaseSession(acme)']);
+    expect(callsOf(server)).toEqual(['executePlan', 'releaseExecute(all)', 'releaseSession']);
   });
 
   test('runs in a session of its tenant, with the settings that it needs', async () => {
@@ -115,69 +115,6 @@ describe('a statement', () => {
       'releaseExecute(4)',
       'releaseExecute(all)',
     ]);
-  });
-});
-
-describe('a session', () => {
-  const lost = (errorClass: string): Fault => ({
-    after: 0,
-    kind: Status.INTERNAL,
-    message: `[INVALID_HANDLE.${errorClass}] x`,
-  });
-
-  test('is shared by the statements of a tenant, and ends with the driver', async () => {
-    const { server, driver } = await start({ batches: THREE });
-    await Promise.all([1, 2].map(async () => valuesOf(await driver.query(STATEMENT, NEVER))));
-    await valuesOf(await driver.query(STATEMENT, NEVER));
-    await valuesOf(await driver.query({ ...STATEMENT, tenant: 'other' }, NEVER));
-    expect(new Set(server.requests.map(({ sessionId }) => sessionId)).size).toBe(2);
-    expect(server.calls).not.toContain('releaseSession(acme)');
-    await driver.close();
-    expect(server.calls.slice(-2).toSorted()).toEqual(['releaseSession(acme)', 'releaseSession(other)']);
-  });
-
-  test.each(['SESSION_CHANGED', 'SESSION_CLOSED', 'SESSION_NOT_FOUND'])(
-    'that the server has lost (%s) is opened again for the next statement',
-    async (errorClass) => {
-      const { server, driver } = await start({ batches: THREE, faults: [undefined, lost(errorClass)] });
-      for (let i = 0; i < 3; i++) {
-        expect(await valuesOf(await driver.query(STATEMENT, NEVER))).toEqual([1, 2, 3, 4, 5]);
-      }
-      const [first, refused, again, next] = server.requests.map(({ sessionId }) => sessionId);
-      expect(refused).toBe(first);
-      expect(again).not.toBe(first);
-      expect(next).toBe(again);
-      expect(server.calls.filter((call) => call === 'config')).toHaveLength(3);
-    },
-  );
-
-  test('that is lost as soon as it is opened is an error', async () => {
-    const { server, driver } = await start({ batches: THREE, faults: [lost('SESSION_CLOSED')] });
-    expect(await failureOf(driver.query(STATEMENT, NEVER))).toMatchObject({ code: 'scheduler_failed' });
-    // Another request asks for the columns alone, to find out whether the SQL is the reason.
-    expect(server.requests.filter(({ plan }) => plan?.root?.limit === undefined)).toHaveLength(1);
-  });
-
-  test('that could not be opened is not kept', async () => {
-    const refused: Record<string, Status> = { config: Status.PERMISSION_DENIED };
-    const { driver } = await start({ batches: THREE, refused });
-    expect(await failureOf(driver.query(STATEMENT, NEVER))).toMatchObject({ code: 'scheduler_failed' });
-    delete refused['config'];
-    expect(await valuesOf(await driver.query(STATEMENT, NEVER))).toEqual([1, 2, 3, 4, 5]);
-  });
-
-  test('is not lost with the caller who waited for it first', async () => {
-    let open = (): void => undefined;
-    const opened = new Promise<void>((resolve) => (open = resolve));
-    const { server, driver } = await start({ batches: THREE, opened });
-    const controller = new AbortController();
-    const first = failureOf(driver.query(STATEMENT, controller.signal));
-    const second = driver.query(STATEMENT, NEVER);
-    controller.abort();
-    expect(await first).toMatchObject({ code: 'cancelled' });
-    open();
-    expect(await valuesOf(await second)).toEqual([1, 2, 3, 4, 5]);
-    expect(server.requests).toHaveLength(1);
   });
 });
 
@@ -270,7 +207,7 @@ describe('a result', () => {
     const failure = await failureOf(driver.query(STATEMENT, NEVER));
     expect(failure).toMatchObject({ code: 'scheduler_failed', message: expect.stringContaining(message) });
     await driver.close();
-    expect(server.calls.slice(-2)).toEqual(['releaseExecute(all)', 'releaseSession(acme)']);
+    expect(server.calls.slice(-2)).toEqual(['releaseExecute(all)', 'releaseSession']);
   });
 
   test('that is damaged later is an error, after the rows before', async () => {
@@ -300,7 +237,7 @@ describe('a stop', () => {
     answer();
     await stopped;
     await driver.close();
-    expect(callsOf(server)).toEqual(['executePlan', 'interrupt', 'releaseExecute(all)', 'releaseSession(acme)']);
+    expect(callsOf(server)).toEqual(['executePlan', 'interrupt', 'releaseExecute(all)', 'releaseSession']);
   });
 
   test('by the signal ends the rows with its reason', async () => {
@@ -330,14 +267,14 @@ describe('a stop', () => {
 
 test('the trace of a statement goes with its calls, and not with those of others', async () => {
   const { server, driver } = await start({ batches: THREE }, 'secret-token');
-  // The session belongs to the statements of a tenant, and to no trace.
+  // The calls that end a session come later.
   const traces = (): unknown => ['config', 'executePlan'].map((name) => server.traces.get(name));
   await valuesOf(await driver.query(STATEMENT, NEVER));
   expect(traces()).toEqual([undefined, undefined]);
   const trace = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', isSampled: true };
   await valuesOf(await driver.query({ ...STATEMENT, trace }, NEVER));
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-  expect(traces()).toEqual([undefined, traceparent]);
+  expect(traces()).toEqual([traceparent, traceparent]);
   expect([...server.authorizations]).toEqual(['Bearer secret-token']);
 });
 

@@ -6,22 +6,23 @@ import { createBatchChunks } from './batch-chunks.ts';
 import type { SparkClient } from './connect-spark.ts';
 import { type OperationCalls, readResponses } from './read-responses.ts';
 import { refusalOf } from './spark-errors.ts';
-import { interrupt, releaseAll, releaseUntil } from './spark-session.ts';
-import type { BorrowedSession } from './spark-sessions.ts';
+import { interrupt, releaseAll, releaseUntil, type SessionIdentity } from './spark-session.ts';
 
-/** A plan that runs in a session. */
+/** A plan that runs in a session of its own. */
 export interface Execution {
   /** The batches of the result, each as an Arrow IPC stream. Can be read once. */
   readonly batches: AsyncGenerator<Uint8Array>;
-  /** Stops the plan and gives its session back. Resolves when the server has stopped it, or cannot be asked. */
+  /** Stops the plan and ends its session. Resolves when the server has stopped it, or cannot be asked. */
   readonly stop: () => Promise<void>;
-  /** Resolves when the session is given back, too. */
+  /** Resolves when the session has ended, too. */
   readonly ended: Promise<void>;
 }
 
 /** Options of `execute`. */
 export interface ExecuteOptions {
-  readonly session: BorrowedSession;
+  readonly session: SessionIdentity;
+  /** The id that the server gave the session; empty if it gave none. */
+  readonly serverSideId: string;
   readonly plan: Partially<sparkConnect.Relation>;
   readonly tag: string;
   readonly signal: AbortSignal;
@@ -39,7 +40,6 @@ const RELEASE_BYTES = 8e6;
 /** Runs a plan when its batches are read. Failures are `ServiceError`s or `RefusedPlan`. */
 export function execute(client: SparkClient, options: ExecuteOptions): Execution {
   const { session, signal } = options;
-  const { identity } = session;
   const operationId = randomUUID();
   const controller = new AbortController();
   const { promise: ended, resolve: onEnded } = withResolvers<void>();
@@ -56,10 +56,8 @@ export function execute(client: SparkClient, options: ExecuteOptions): Execution
     stopListening();
     controller.abort();
     // A complete result leaves nothing that runs.
-    if (!isComplete) await interrupt(client, identity, operationId);
-    void releaseAll(client, identity, operationId)
-      .then(() => session.giveBack())
-      .then(onEnded);
+    if (!isComplete) await interrupt(client, session, operationId);
+    void releaseAll(client, session, operationId).then(onEnded);
   }
 
   async function* batches(): AsyncGenerator<Uint8Array> {
@@ -75,7 +73,7 @@ export function execute(client: SparkClient, options: ExecuteOptions): Execution
         heldBytes += whole.length;
         if (heldBytes < RELEASE_BYTES) continue;
         heldBytes = 0;
-        void releaseUntil(client, identity, operationId, responseId);
+        void releaseUntil(client, session, operationId, responseId);
       }
       chunks.finish();
     } catch (error) {
@@ -92,10 +90,10 @@ export function execute(client: SparkClient, options: ExecuteOptions): Execution
 function callsOf(
   client: SparkClient,
   operationId: string,
-  { session: { identity, serverSideId }, plan, tag }: ExecuteOptions,
+  { session, serverSideId, plan, tag }: ExecuteOptions,
 ): OperationCalls {
   const operation = {
-    ...identity,
+    ...session,
     operationId,
     // A server that was restarted would run the plan in a new session, without our settings.
     ...(serverSideId !== '' && { clientObservedServerSideSessionId: serverSideId }),
@@ -112,6 +110,6 @@ function callsOf(
   return {
     start: (options) => client.executePlan(request, options),
     reattach: (lastResponseId, options) => client.reattachExecute({ ...operation, lastResponseId }, options),
-    refusalOf: (error, trailer) => refusalOf(error, { client, session: identity, trailer }),
+    refusalOf: (error, trailer) => refusalOf(error, { client, session, trailer }),
   };
 }

@@ -13,27 +13,13 @@ export interface Dialect {
   readonly decodesUris: boolean;
   /** Whether a missing file is an error, not an empty table. */
   readonly noticesMissingFiles: boolean;
-  /** Whether the server says if it has lost a session with its settings, so that statements can share one. */
-  readonly noticesLostSessions: boolean;
 }
 
 /** Spark itself. */
-export const SPARK: Dialect = {
-  quotesNames: true,
-  takesSchema: true,
-  decodesUris: false,
-  noticesMissingFiles: true,
-  noticesLostSessions: true,
-};
+export const SPARK: Dialect = { quotesNames: true, takesSchema: true, decodesUris: false, noticesMissingFiles: true };
 
 /** Sail. */
-export const SAIL: Dialect = {
-  quotesNames: false,
-  takesSchema: false,
-  decodesUris: true,
-  noticesMissingFiles: false,
-  noticesLostSessions: false,
-};
+export const SAIL: Dialect = { quotesNames: false, takesSchema: false, decodesUris: true, noticesMissingFiles: false };
 
 /** What a server runs. */
 export type Plan = Partially<sparkConnect.Relation>;

@@ -169,13 +169,6 @@ function offsetOfSail(message: string, sql: string): number | undefined {
   return OPEN_LENGTH + charactersBefore(sql, Math.max(Number(bytes) - OPEN_LENGTH, 0));
 }
 
-/** Whether the server does not know the session of a plan any more: it has not run the plan. */
-export function isLostSession(error: unknown): boolean {
-  if (!(error instanceof RefusedPlan)) return false;
-  const { errorClass, message } = error.refusal;
-  return /INVALID_HANDLE\.SESSION_(?:CHANGED|CLOSED|NOT_FOUND)/.test(`${errorClass} ${message}`);
-}
-
 const WRONG_CREDENTIALS = {
   message: 'The scheduler refused the credentials of this server.',
   hint: 'Check scheduler.token.',

@@ -39,11 +39,11 @@ const OPEN_TIMEOUT_MS = 60_000;
  * Opens a session with our settings. Returns the server's own id of it, which changes if the server loses the session and
  * with it the settings; empty if the server has none.
  */
-export async function openSession(client: SparkClient, session: SessionIdentity): Promise<string> {
+export async function openSession(client: SparkClient, session: SessionIdentity, signal: AbortSignal): Promise<string> {
   const pairs = Object.entries(SETTINGS).map(([key, value]) => ({ key, value }));
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(OPEN_TIMEOUT_MS)]);
   const request = { ...session, operation: { set: { pairs } } };
-  const opened = retrying((options) => client.config(request, options), AbortSignal.timeout(OPEN_TIMEOUT_MS));
-  return (await opened).serverSideSessionId;
+  return (await retrying((options) => client.config(request, options), limited)).serverSideSessionId;
 }
 
 /** How long the calls that end a statement may take. */
@@ -72,13 +72,14 @@ export async function releaseUntil(
   await ignoringFailure(client.releaseExecute(request, { signal: AbortSignal.timeout(RELEASE_TIMEOUT_MS) }));
 }
 
-/** Frees an operation. A server that cannot be asked frees it after a while by itself. */
+/** Frees an operation and its session. A server that cannot be asked frees them after a while by itself. */
 export async function releaseAll(client: SparkClient, session: SessionIdentity, operationId: string): Promise<void> {
   const signal = AbortSignal.timeout(RELEASE_TIMEOUT_MS);
   await ignoringFailure(client.releaseExecute({ ...session, operationId, releaseAll: {} }, { signal }));
+  await releaseSession(client, session);
 }
 
-/** Ends a session. A server that cannot be asked ends it after a while by itself. */
+/** Ends a session. */
 export async function releaseSession(client: SparkClient, session: SessionIdentity): Promise<void> {
   await ignoringFailure(client.releaseSession(session, { signal: AbortSignal.timeout(RELEASE_TIMEOUT_MS) }));
 }

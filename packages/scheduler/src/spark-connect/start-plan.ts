@@ -5,8 +5,7 @@ import { schedulerFailed } from '../scheduler-failed.ts';
 import type { SparkClient } from './connect-spark.ts';
 import { execute, type Execution, MAX_BATCH_BYTES } from './execution.ts';
 import type { Plan } from './plan.ts';
-import { isLostSession } from './spark-errors.ts';
-import type { BorrowedSession, SparkSessions } from './spark-sessions.ts';
+import { newSession, openSession, releaseSession } from './spark-session.ts';
 
 /** A plan whose columns are known. */
 export interface StartedPlan {
@@ -20,35 +19,23 @@ export interface StartOptions {
   readonly plan: Plan;
   readonly tenant: string;
   readonly tag: string;
-  /** Whether the plan runs in a session that the statements of the tenant share. */
-  readonly isSessionKept: boolean;
   readonly signal: AbortSignal;
   /** Called with the execution before it starts. */
   readonly onExecution: (execution: Execution) => void;
 }
 
-/** Starts a plan, and reads its first batch. If it fails, nothing of it runs any more. */
-export async function startPlan(
-  client: SparkClient,
-  sessions: SparkSessions,
-  options: StartOptions,
-): Promise<StartedPlan> {
-  const { tenant, isSessionKept, signal } = options;
-  const session = await sessions.borrow(tenant, isSessionKept, signal);
-  try {
-    return await startIn(session, client, options);
-  } catch (error) {
-    // A server that was restarted, or has ended an idle session, has not run the plan.
-    if (!isLostSession(error)) throw error;
-    session.retire();
-    if (!session.isUsed) throw error;
-  }
-  return startIn(await sessions.borrow(tenant, isSessionKept, signal), client, options);
-}
-
-async function startIn(session: BorrowedSession, client: SparkClient, options: StartOptions): Promise<StartedPlan> {
-  const { plan, tag, signal } = options;
-  const execution = execute(client, { session, plan, tag, signal });
+/**
+ * Starts a plan, and reads its first batch. If it fails, nothing of it runs any more. The plan has a session of its own: Spark
+ * binds its relations as views of the session, so another statement in it could read the files of the wrong frame.
+ */
+export async function startPlan(client: SparkClient, options: StartOptions): Promise<StartedPlan> {
+  const { plan, tenant, tag, signal } = options;
+  const session = newSession(tenant);
+  const serverSideId = await openSession(client, session, signal).catch((error: unknown) => {
+    void releaseSession(client, session);
+    throw error;
+  });
+  const execution = execute(client, { session, serverSideId, plan, tag, signal });
   options.onExecution(execution);
   const decoder = createResultDecoder(MAX_BATCH_BYTES);
   try {

@@ -37,8 +37,6 @@ export interface SparkServerOptions {
   /** The calls that fail with a status. */
   readonly refused?: Readonly<Record<string, Status>>;
   readonly details?: Partially<sparkConnect.FetchErrorDetailsResponse>;
-  /** Resolves when the sessions of statements may be opened. Default: at once. */
-  readonly opened?: Promise<void>;
   /** Resolves when an interrupt may be answered. Default: at once. */
   readonly interrupted?: Promise<void>;
 }
@@ -85,8 +83,10 @@ export async function startSparkServer(options: SparkServerOptions): Promise<Spa
   const server = createServer();
   server.add(sparkConnect.SparkConnectServiceDefinition, {
     async *executePlan(request, context) {
+      // The probe finds Spark.
       if (request.tags.includes('svc-probe')) {
-        yield* PROBED;
+        yield { arrowBatch: batchOf([1]) };
+        yield { resultComplete: {} };
         return;
       }
       record('executePlan', context);
@@ -97,10 +97,9 @@ export async function startSparkServer(options: SparkServerOptions): Promise<Spa
       record(`reattachExecute(${lastResponseId ?? ''})`, context);
       yield* play(lastResponseId);
     },
-    async config({ operation, userContext }, context) {
+    async config({ operation }, context) {
       record('config', context);
       for (const { key, value = '' } of operation?.set?.pairs ?? []) settings.set(key, value);
-      if (userContext?.userId !== 'svc') await options.opened;
       return { serverSideSessionId: 'server-session' };
     },
     async interrupt(_request, context) {
@@ -112,8 +111,8 @@ export async function startSparkServer(options: SparkServerOptions): Promise<Spa
       record(`releaseExecute(${releaseUntil?.responseId ?? (releaseAll && 'all')})`, context);
       return {};
     },
-    async releaseSession({ userContext }, context) {
-      record(`releaseSession(${userContext?.userId})`, context);
+    async releaseSession(_request, context) {
+      record('releaseSession', context);
       return {};
     },
     async fetchErrorDetails() {
@@ -125,9 +124,6 @@ export async function startSparkServer(options: SparkServerOptions): Promise<Spa
   const seen = { calls, authorizations, traces, requests, settings };
   return { port, ...seen, produced: () => produced, close: () => server.shutdown() };
 }
-
-/** The probe finds Spark. */
-const PROBED: readonly Response[] = [{ arrowBatch: batchOf([1]) }, { resultComplete: {} }];
 
 /** Collects the metadata of calls. */
 function createMetadataLog() {
