@@ -194,19 +194,15 @@ describe('changed files', () => {
     Promise.all(ports().map((port) => certificateOf(port, { ca, checkServerIdentity: () => undefined })));
   const isError = ({ level }: { level: string }): boolean => level === 'error';
 
-  test(
-    'that do not fit together leave the certificate in use, with an error in the log',
-    { tags: ['slow'] },
-    async () => {
-      await replace(settings.SERVICE_TLS_KEY_FILE, other.key);
-      const { message } = await server.logged(isError);
-      expect(message).toContain('It is not the key of the certificate');
-      expect(message).toContain('The certificate from before stays in use.');
-      for (const names of await shown()) expect(names).toContain('DNS:localhost');
-      const { parts } = JSON.parse((await fetchTls(server, '/health', { ca })).body.toString());
-      expect(parts.tls).toEqual({ status: 'degraded', expires: expect.stringMatching(/^20..-/) });
-    },
-  );
+  test('that do not fit together leave the certificate in use, with an error in the log', async () => {
+    await replace(settings.SERVICE_TLS_KEY_FILE, other.key);
+    const { message } = await server.logged(isError);
+    expect(message).toContain('It is not the key of the certificate');
+    expect(message).toContain('The certificate from before stays in use.');
+    for (const names of await shown()) expect(names).toContain('DNS:localhost');
+    const { parts } = JSON.parse((await fetchTls(server, '/health', { ca })).body.toString());
+    expect(parts.tls).toEqual({ status: 'degraded', expires: expect.stringMatching(/^20..-/) });
+  });
 
   test('are used by new connections of both ports, and open ones stay', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
