@@ -38,7 +38,9 @@ describe('the rules', () => {
       .split(/- (?:\{ )?eval_time/)
       .filter((text) => text.includes(`alertname: ${alert}`));
     const quiet = cases.filter((text) => text.includes('exp_alerts: []')).length;
-    expect({ alert, quiet, firing: cases.length - quiet > 0 }).toEqual({ alert, quiet: 2, firing: true });
+    // At least once before it fires, and once after.
+    expect(quiet).toBeGreaterThanOrEqual(2);
+    expect(cases.length - quiet).toBeGreaterThan(0);
   });
 });
 
