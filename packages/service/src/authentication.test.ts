@@ -39,7 +39,6 @@ describe('every operation', () => {
       'admit',
       'useAdmin',
       'health',
-      'activeStatements',
       'observe',
       'startTrace',
       'drain',

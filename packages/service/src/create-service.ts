@@ -118,7 +118,6 @@ export function createService(options: ServiceOptions): Service {
     startTrace: options.startTrace ?? continueTrace,
 
     health: () => state.health(),
-    activeStatements: () => running.list(),
     drain: () => state.drain(),
     stop: () => state.stop(),
 

@@ -27,25 +27,6 @@ export interface ServiceState extends Pick<Service, 'drain' | 'health' | 'stop'>
 export function createServiceState(parts: StateParts): ServiceState {
   const { store, engines = {}, tsdb, tls, minFreeBytes = 0, version } = parts;
   const startedAt = performance.now();
-  /** Asks no part: a probe must not make work. */
-  function targetHealth(
-    target: SqlTarget,
-    part: Engine | TsdbProxy | undefined,
-    lastOutcome?: TargetHealth['lastOutcome'],
-  ): TargetHealth {
-    if (part === undefined) return { status: 'not_configured' };
-    const own = parts.queries().filter(({ engine }) => engine === target);
-    const queued = own.filter(({ state }) => state === 'queued').length;
-    const processes = 'processes' in part ? part.processes?.() : undefined;
-    return {
-      status: 'configured',
-      running: own.length - queued,
-      queued,
-      ...(processes !== undefined && { processes }),
-      ...(lastOutcome && { lastOutcome }),
-    };
-  }
-
   let phase: 'working' | 'draining' | 'stopping' = 'working';
   return {
     get isStopping() {
@@ -53,15 +34,16 @@ export function createServiceState(parts: StateParts): ServiceState {
     },
     async health(): Promise<Health> {
       const storeHealth = await healthOf(store, minFreeBytes);
+      const queries = parts.queries();
       return {
         status: phase === 'working' ? storeHealth.status : phase,
         version,
         uptimeSeconds: Math.floor((performance.now() - startedAt) / 1000),
         parts: {
           store: storeHealth,
-          local: targetHealth('local', engines.local),
-          scheduler: targetHealth('scheduler', engines.scheduler),
-          tsdb: targetHealth('tsdb', tsdb, parts.lastOutcome()),
+          local: targetHealth(queries, 'local', engines.local),
+          scheduler: targetHealth(queries, 'scheduler', engines.scheduler),
+          tsdb: targetHealth(queries, 'tsdb', tsdb, parts.lastOutcome()),
           ...(tls && { tls: tls() }),
         },
       };
@@ -72,6 +54,26 @@ export function createServiceState(parts: StateParts): ServiceState {
     stop() {
       phase = 'stopping';
     },
+  };
+}
+
+/** Asks no part: a probe must not make work. */
+function targetHealth(
+  queries: ReturnType<StateParts['queries']>,
+  target: SqlTarget,
+  part: Engine | TsdbProxy | undefined,
+  lastOutcome?: TargetHealth['lastOutcome'],
+): TargetHealth {
+  if (part === undefined) return { status: 'not_configured' };
+  const own = queries.filter(({ engine }) => engine === target);
+  const queued = own.filter(({ state }) => state === 'queued').length;
+  const processes = 'processes' in part ? part.processes?.() : undefined;
+  return {
+    status: 'configured',
+    running: own.length - queued,
+    queued,
+    ...(processes !== undefined && { processes }),
+    ...(lastOutcome && { lastOutcome }),
   };
 }
 

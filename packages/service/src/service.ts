@@ -233,8 +233,6 @@ export interface Service extends Operations {
   /** Finds the place of a request in a distributed trace, for its `Call`. Protocol front ends call it at most once for each request. */
   readonly startTrace: StartTrace;
   health(): Promise<Health>;
-  /** Returns the statements of all tenants that wait, run, or send their result, for metrics. */
-  activeStatements(): readonly Pick<QueryInfo, 'engine' | 'state'>[];
   /** Passes an event of a protocol front end to the observer. */
   readonly observe: Observer;
   /** From now on, `health` reports that the server stops soon. Operations are not affected. */

@@ -1,7 +1,7 @@
 import type { Config } from '@svc/config';
 import type { FrameCacheState } from '@svc/duckdb';
 import type { ResponseCache } from '@svc/exec-http';
-import { isServing, type Observer, type Service, SQL_TARGETS } from '@svc/service';
+import { type Health, isServing, type Observer, type Service, SQL_TARGETS } from '@svc/service';
 import type { SpanCounts } from '../traces/span-queue.ts';
 import { createMetricsObserver } from './metrics-observer.ts';
 import { createRegistry, type Registry } from './registry.ts';
@@ -9,7 +9,7 @@ import { createRuntimeMetrics } from './runtime-metrics.ts';
 
 /** What the gauges are read from, once it exists. */
 export interface MetricSources {
-  readonly service: Pick<Service, 'activeStatements' | 'hasTsdb' | 'health'>;
+  readonly service: Pick<Service, 'hasTsdb' | 'health'>;
   readonly frameCache: () => FrameCacheState;
   readonly answerCache: Pick<ResponseCache, 'bytes' | 'reads'>;
   readonly tsdbConnections: () => number;
@@ -30,8 +30,6 @@ export interface Metrics {
   connect(sources: MetricSources): void;
   /** Reads the gauges and writes all series. */
   scrape(format: MetricsFormat): Promise<string>;
-  /** The number of series. */
-  size(): number;
   close(): void;
 }
 
@@ -53,7 +51,6 @@ export function createMetrics(
       await Promise.all([runtime.collect(), sources && collect(registry, sources)]);
       return registry.format(format);
     },
-    size: () => registry.size(),
     close: () => runtime.close(),
   };
 }
@@ -67,7 +64,7 @@ async function collect(registry: Registry, sources: MetricSources): Promise<void
   for (const [protocol, count] of Object.entries(sources.connections())) {
     registry.sample('svc_connections', protocol).value = count;
   }
-  collectStatements(registry, sources);
+  collectStatements(registry, health);
   const { frames, bytes, hits, misses } = sources.frameCache();
   registry.sample('svc_frames', 'disk').value = usage.frames;
   registry.sample('svc_frames', 'memory').value = frames;
@@ -93,12 +90,10 @@ function collectSpans(registry: Registry, { sent, dropped, queued }: SpanCounts)
   registry.sample('svc_trace_spans_queued').value = queued;
 }
 
-function collectStatements(registry: Registry, { service }: MetricSources): void {
-  const active = service.activeStatements();
+function collectStatements(registry: Registry, { parts }: Health): void {
   for (const target of SQL_TARGETS) {
-    const own = active.filter(({ engine }) => engine === target);
-    const queued = own.filter(({ state }) => state === 'queued').length;
+    const { queued = 0, running = 0 } = parts[target];
     registry.sample('svc_queries_queued', target).value = queued;
-    registry.sample('svc_queries_running', target).value = own.length - queued;
+    registry.sample('svc_queries_running', target).value = running;
   }
 }
