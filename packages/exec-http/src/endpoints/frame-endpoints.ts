@@ -16,6 +16,15 @@ const WRITE_ERRORS = [
   'out_of_memory',
 ] as const satisfies readonly ErrorCode[];
 
+/** What a put and an append have in common. */
+const UPLOAD = {
+  params: UPLOAD_PARAMS,
+  refusesOthers: true,
+  headers: UPLOAD_HEADERS,
+  body: 'rows',
+  errors: WRITE_ERRORS,
+} as const;
+
 const written = (means: string) => ({ means, content: 'frame', headers: ['etag'] }) as const;
 const located = (means: string) =>
   ({ means, content: 'frame', headers: ['etag', 'location', 'server-timing'] }) as const;
@@ -75,24 +84,16 @@ export const FRAME_ENDPOINTS = {
         id: 'putFrame',
         summary: 'Put or replace a frame',
         operation: 'putFrame',
-        params: UPLOAD_PARAMS,
-        refusesOthers: true,
-        headers: UPLOAD_HEADERS,
-        body: 'rows',
+        ...UPLOAD,
         responses: { 200: written('The frame was replaced.'), 201: written('The frame is new.') },
-        errors: WRITE_ERRORS,
         uses: [{ gives: 'puts or replaces a frame', section: 'put-a-frame' }],
       },
       POST: {
         id: 'appendFrame',
         summary: 'Append rows to a frame',
         operation: 'appendFrame',
-        params: UPLOAD_PARAMS,
-        refusesOthers: true,
-        headers: UPLOAD_HEADERS,
-        body: 'rows',
+        ...UPLOAD,
         responses: { 200: appended('The rows were added.'), 201: appended('The frame is new.') },
-        errors: WRITE_ERRORS,
         uses: [{ gives: 'adds rows to a frame', section: 'append-rows' }],
       },
       PATCH: {
