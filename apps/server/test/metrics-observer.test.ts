@@ -1,10 +1,8 @@
 import { ERROR_CODES, type ErrorCode, ServiceError } from '@svc/errors';
-import { type ServiceEvent, SQL_TARGETS } from '@svc/service';
+import { type EventOf, type ServiceEvent, SQL_TARGETS } from '@svc/service';
 import { describe, expect, test } from 'vitest';
 import { createMetricsObserver } from '../src/metrics/metrics-observer.ts';
 import { createRegistry, type Registry } from '../src/metrics/registry.ts';
-
-type EventOf<Kind extends ServiceEvent['kind']> = Extract<ServiceEvent, { readonly kind: Kind }>;
 
 function createObserved(maxTenants?: number, hasCallers = false) {
   const registry = createRegistry({ hasTenants: maxTenants !== undefined });

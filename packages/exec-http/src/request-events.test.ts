@@ -1,6 +1,6 @@
 import { createMemoryStore, parseHandle } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
-import { createService, type Service, type ServiceEvent } from '@svc/service';
+import { createService, type EventOf, type Service, type ServiceEvent } from '@svc/service';
 import type { TsdbProxy } from '@svc/tsdb-proxy';
 import type { Hono } from 'hono';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ const ROWS = 20;
 const LONG_ROWS = 400_000;
 const UPLOAD = '[{"id":1},{"id":2}]';
 
-type Answered = Extract<ServiceEvent, { kind: 'request_answered' }>;
+type Answered = EventOf<'request_answered'>;
 
 const events: ServiceEvent[] = [];
 let service: Service;

@@ -35,6 +35,12 @@ export interface StatementMonitor {
   readonly progressed: (progress: StatementProgress) => void;
 }
 
+/**
+ * Why a process of an engine has ended. `idle`, `stopped` and `recycled` (it holds too much memory, or its engine is not
+ * usable any more) are planned, `killed` follows a cancel that was ignored; others are faults.
+ */
+export type ChildExitReason = 'idle' | 'stopped' | 'recycled' | 'killed' | 'hung' | 'crashed' | 'out_of_memory';
+
 /** Options of a query. */
 export interface QueryOptions {
   /** The values of `?` or `$1`, in order. Default: none. */

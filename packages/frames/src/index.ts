@@ -53,6 +53,7 @@ export {
   type UploadFormat,
 } from './encoding.ts';
 export type {
+  ChildExitReason,
   Engine,
   QueryOptions,
   QueryResult,

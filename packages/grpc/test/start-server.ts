@@ -3,7 +3,7 @@ import http2 from 'node:http2';
 import { connect } from 'node:net';
 import { createMemoryStore, type Engine } from '@svc/frames';
 import { FrameServiceDefinition, type PutFrameTarget } from '@svc/proto';
-import { createService, type Service, type ServiceEvent } from '@svc/service';
+import { createService, type EventOf, type Service, type ServiceEvent } from '@svc/service';
 import { type Table, tableFromIPC, tableToIPC } from 'apache-arrow';
 import { type Channel, ClientError, createChannel, createClient, Metadata } from 'nice-grpc';
 import { onTestFinished } from 'vitest';
@@ -18,7 +18,7 @@ export interface TestServer {
   readonly client: ReturnType<typeof createFrameClient>;
   readonly events: ServiceEvent[];
   /** The events of answered calls, newest last. */
-  readonly answered: () => Extract<ServiceEvent, { kind: 'request_answered' }>[];
+  readonly answered: () => EventOf<'request_answered'>[];
 }
 
 type Overrides = Partial<Service> &

@@ -1,6 +1,6 @@
 import type { AuthEvent } from '@svc/auth';
 import type { ErrorCode, ServiceError } from '@svc/errors';
-import type { Client, TraceContext } from '@svc/frames';
+import type { ChildExitReason, Client, TraceContext } from '@svc/frames';
 import type { SqlTarget } from './engine-names.ts';
 import type { QueryOutcome } from './query-outcome.ts';
 
@@ -96,8 +96,7 @@ export type ServiceEvent =
   | {
       readonly kind: 'engine_child_exited';
       readonly child: EngineChild;
-      /** `idle`, `stopped` and `recycled` are planned, `killed` follows a cancel that was ignored; others are faults. */
-      readonly reason: 'idle' | 'stopped' | 'recycled' | 'killed' | 'hung' | 'crashed' | 'out_of_memory';
+      readonly reason: ChildExitReason;
     }
   /** A request without valid credentials; `reason` has no part of them. `operation`: as in `RequestDetails`. */
   | {
@@ -155,6 +154,9 @@ export type ServiceEvent =
       /** The span of the request, if it is in a distributed trace. */
       readonly trace?: TraceContext | undefined;
     };
+
+/** The event of one kind. */
+export type EventOf<Kind extends ServiceEvent['kind']> = Extract<ServiceEvent, { readonly kind: Kind }>;
 
 /** Called synchronously with every event, in order. It must not throw. */
 export type Observer = (event: ServiceEvent) => void;

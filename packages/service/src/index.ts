@@ -16,6 +16,7 @@ export { engineNotConfigured } from './engine-not-configured.ts';
 export { isServing } from './is-serving.ts';
 export {
   type EngineChild,
+  type EventOf,
   type EventSource,
   type Observer,
   OTHER_ROUTE,

@@ -13,7 +13,7 @@ import type { TsdbResponse } from '@svc/tsdb-proxy';
 import { type RecordBatch, tableFromArrays } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { call, serviceWith } from '../test/service-with.ts';
-import type { Service, ServiceEvent, ServiceOptions } from './index.ts';
+import type { EventOf, Service, ServiceEvent, ServiceOptions } from './index.ts';
 
 const EXEC = { path: '/exec', params: [['query', "select 'x' from t where id = 7"]] } as const;
 const ROWS = tableFromArrays({ id: Int32Array.of(1, 2, 3) });
@@ -39,7 +39,7 @@ const endless = engineOf(async ({ signal }) => {
 
 /** A service, and the events of the statements that ended. */
 function observed(parts: Partial<ServiceOptions>) {
-  const ended: Extract<ServiceEvent, { kind: 'query_ended' }>[] = [];
+  const ended: EventOf<'query_ended'>[] = [];
   const service = serviceWith({ ...parts, observe: (event) => event.kind === 'query_ended' && ended.push(event) });
   return { service, ended };
 }

@@ -1,4 +1,4 @@
-import type { Observer, ServiceEvent } from '@svc/service';
+import type { EventOf, Observer } from '@svc/service';
 import type { Registry } from './registry.ts';
 import { createRequestMetrics } from './request-metrics.ts';
 import { createTenantLabels } from './tenant-labels.ts';
@@ -80,8 +80,6 @@ function startAtZero(registry: Registry): void {
     }
   }
 }
-
-type EventOf<Kind extends ServiceEvent['kind']> = Extract<ServiceEvent, { readonly kind: Kind }>;
 
 function countWrite(registry: Registry, { kind, rowsWritten }: EventOf<'frame_put' | 'frame_appended'>): void {
   const label = kind === 'frame_put' ? 'put' : 'append';

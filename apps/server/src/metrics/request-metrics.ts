@@ -1,14 +1,12 @@
 import type { ErrorCode } from '@svc/errors';
-import type { Protocol, ServiceEvent } from '@svc/service';
+import type { EventOf, Protocol } from '@svc/service';
+import { HTTP_METHODS } from '../observers/http-methods.ts';
 import type { Histogram, Registry, Sample } from './registry.ts';
-
-/** The event of a request that has ended. */
-export type AnsweredEvent = Extract<ServiceEvent, { readonly kind: 'request_answered' }>;
 
 /** Counts requests. */
 export interface RequestMetrics {
   started(protocol: Protocol): void;
-  answered(event: AnsweredEvent): void;
+  answered(event: EventOf<'request_answered'>): void;
 }
 
 /** Options of `createRequestMetrics`. */
@@ -59,7 +57,7 @@ export function createRequestMetrics({ registry, tenantLabel, hasCallers }: Requ
   }
 
   /** Prometheus takes an empty label as none. */
-  function tenantOf({ caller, tenant }: AnsweredEvent): string | undefined {
+  function tenantOf({ caller, tenant }: EventOf<'request_answered'>): string | undefined {
     if (tenantLabel === undefined) return undefined;
     return hasCallers && caller === undefined ? '' : tenantLabel(tenant);
   }
@@ -94,16 +92,13 @@ interface RequestLabels {
   readonly tenant: string | undefined;
 }
 
-/** The methods that endpoints have. Clients can send any word. */
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-
 function labelsOf(
-  { protocol, route, method, status, error, format = 'none' }: AnsweredEvent,
+  { protocol, route, method, status, error, format = 'none' }: EventOf<'request_answered'>,
   tenant: string | undefined,
 ): RequestLabels {
   const code = error?.code ?? 'ok';
   // Otherwise every path would have series for all methods.
-  const isKnown = code !== 'method_not_allowed' && code !== 'route_not_found' && METHODS.has(method);
+  const isKnown = code !== 'method_not_allowed' && code !== 'route_not_found' && HTTP_METHODS.has(method);
   return {
     protocol,
     route,

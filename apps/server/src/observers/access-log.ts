@@ -1,8 +1,6 @@
 import type { Config } from '@svc/config';
-import type { Observer, ServiceEvent } from '@svc/service';
-import type { Log, LogFields } from './log.ts';
-
-type AnsweredEvent = Extract<ServiceEvent, { readonly kind: 'request_answered' }>;
+import type { EventOf, Observer } from '@svc/service';
+import { type Log, type LogFields, roundMs } from './log.ts';
 
 /** Writes one line for each request, or for those that fail. Returns undefined if the access log is off. */
 export function createAccessLog(
@@ -21,11 +19,11 @@ export function createAccessLog(
  * Whether a request has failed. A mistake of the client is a failure, too: no other line shows it. A response that the
  * time-series database sent has only its status.
  */
-function hasFailed({ error, status }: AnsweredEvent): boolean {
+function hasFailed({ error, status }: EventOf<'request_answered'>): boolean {
   return error !== undefined || (typeof status === 'number' && status >= 400);
 }
 
-function fieldsOf(event: AnsweredEvent): LogFields {
+function fieldsOf(event: EventOf<'request_answered'>): LogFields {
   const { requestId, tenant, caller, protocol, method, route, status, error, rows, format, details, trace } = event;
   const path = protocol === 'http' ? details.operation.slice(details.operation.indexOf(' ') + 1) : undefined;
   return {
@@ -38,8 +36,8 @@ function fieldsOf(event: AnsweredEvent): LogFields {
     path: path === route ? undefined : path,
     status,
     code: error?.code,
-    durationMs: rounded(event.durationMs),
-    firstByteMs: rounded(event.firstByteMs),
+    durationMs: roundMs(event.durationMs),
+    firstByteMs: roundMs(event.firstByteMs),
     requestBytes: event.requestBytes,
     responseBytes: event.responseBytes,
     rows,
@@ -49,9 +47,4 @@ function fieldsOf(event: AnsweredEvent): LogFields {
     client: details.client?.address,
     userAgent: details.userAgent,
   };
-}
-
-/** Rounds milliseconds to microseconds. */
-function rounded(ms: number): number {
-  return Math.round(ms * 1000) / 1000;
 }

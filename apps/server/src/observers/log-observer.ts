@@ -1,6 +1,6 @@
 import type { ErrorCode, ServiceError } from '@svc/errors';
-import type { Observer, ServiceEvent } from '@svc/service';
-import type { Log, LogFields } from './log.ts';
+import type { EventOf, Observer, ServiceEvent } from '@svc/service';
+import { type Log, type LogFields, roundMs } from './log.ts';
 
 /** Errors for the operator; all others are caused by the client or are transient. */
 const FAULTS: ReadonlySet<ErrorCode> = new Set([
@@ -82,10 +82,7 @@ export function createLogObserver(log: Log): Observer {
 }
 
 /** A fault of the engine is for the operator; other ends of its processes are part of the work. */
-function logExit(
-  log: Log,
-  { kind, child, reason }: Extract<ServiceEvent, { readonly kind: 'engine_child_exited' }>,
-): void {
+function logExit(log: Log, { kind, child, reason }: EventOf<'engine_child_exited'>): void {
   const isFault = reason === 'crashed' || reason === 'hung' || reason === 'out_of_memory';
   if (isFault) log.warn('A process of the engine has ended; another takes its place.', { child, reason });
   else log.debug(kind, { child, reason });
@@ -96,7 +93,7 @@ function fieldsOf(event: ServiceEvent): LogFields {
   delete fields['kind'];
   for (const name of ['durationMs', 'receiveMs', 'waitMs', 'executeMs']) {
     const ms = fields[name];
-    if (typeof ms === 'number') fields[name] = rounded(ms);
+    if (typeof ms === 'number') fields[name] = roundMs(ms);
   }
   if ('trace' in event) {
     delete fields['trace'];
@@ -106,11 +103,11 @@ function fieldsOf(event: ServiceEvent): LogFields {
 }
 
 /** Returns the fields of a line about a statement, with its SQL without values. */
-export function queryFields(event: Extract<ServiceEvent, { readonly kind: 'query_ended' }>): LogFields {
+export function queryFields(event: EventOf<'query_ended'>): LogFields {
   return { ...fieldsOf(event), fingerprint: event.fingerprint() };
 }
 
-function requestFields(event: Extract<ServiceEvent, { readonly kind: 'request_answered' }>): LogFields {
+function requestFields(event: EventOf<'request_answered'>): LogFields {
   const { requestId, protocol, route, status, durationMs, details, trace } = event;
   const traced = trace && { traceId: trace.traceId };
   return {
@@ -119,14 +116,9 @@ function requestFields(event: Extract<ServiceEvent, { readonly kind: 'request_an
     operation: details.operation,
     route,
     status,
-    durationMs: rounded(durationMs),
+    durationMs: roundMs(durationMs),
     ...traced,
   };
-}
-
-/** Rounds milliseconds to microseconds. */
-function rounded(ms: number): number {
-  return Math.round(ms * 1000) / 1000;
 }
 
 function errorFields(error: ServiceError, isFault: boolean): LogFields {

@@ -105,3 +105,8 @@ function textValue(value: unknown): string {
 function escaped(line: string): string {
   return line.replaceAll(/[\u007f-\u009f]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
 }
+
+/** Rounds milliseconds to microseconds. */
+export function roundMs(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}

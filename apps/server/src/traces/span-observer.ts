@@ -1,10 +1,9 @@
 import { ERROR_CODES, type ErrorCode } from '@svc/errors';
 import { startSpan, type TraceContext } from '@svc/frames';
-import { type Observer, OTHER_ROUTE, type ServiceEvent, type SqlTarget } from '@svc/service';
+import { type EventOf, type Observer, OTHER_ROUTE, type SqlTarget } from '@svc/service';
+import { HTTP_METHODS } from '../observers/http-methods.ts';
 import type { Span, SpanAttributes } from './span.ts';
 import { createWallClock } from './wall-clock.ts';
-
-type EventOf<Kind extends ServiceEvent['kind']> = Extract<ServiceEvent, { readonly kind: Kind }>;
 
 /** What differs between the spans of one event. */
 interface Step extends Pick<Span, 'endMs' | 'name'> {
@@ -116,9 +115,6 @@ function createSpanStarts(): SpanStarts {
 /** The names of OpenTelemetry. The database behind `tsdb` and the cluster are not known. */
 const SYSTEMS: Readonly<Record<SqlTarget, string>> = { local: 'duckdb', tsdb: 'other_sql', scheduler: 'other_sql' };
 
-/** A client may send any word as its method; a name in traces must not depend on it. */
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT']);
-
 function requestStep(event: EventOf<'request_answered'>): Pick<Step, 'attributes' | 'failure' | 'name'> {
   const { protocol, route, status, error } = event;
   const common = {
@@ -136,7 +132,7 @@ function requestStep(event: EventOf<'request_answered'>): Pick<Step, 'attributes
     const attributes = { ...rpc, 'rpc.grpc.status_code': code < 0 ? undefined : code, ...common, ...sizes };
     return { name: route === OTHER_ROUTE ? 'grpc' : route, attributes, failure };
   }
-  const method = METHODS.has(event.method) ? event.method : '_OTHER';
+  const method = HTTP_METHODS.has(event.method) ? event.method : '_OTHER';
   const http = { 'http.request.method': method, 'http.response.status_code': Number(status) };
   const isKnown = route !== OTHER_ROUTE;
   const attributes = { ...http, 'http.route': isKnown ? route : undefined, ...common, ...sizes };

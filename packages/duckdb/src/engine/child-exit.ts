@@ -1,10 +1,5 @@
+import type { ChildExitReason } from '@svc/frames';
 import { ChildCrash } from './child-errors.ts';
-
-/**
- * Why a child has ended. `idle`, `stopped` and `recycled` (it holds too much memory, or its engine is not usable any more)
- * are planned; `killed`: it ignored a cancel.
- */
-export type ChildExitReason = 'idle' | 'stopped' | 'recycled' | 'killed' | 'hung' | 'crashed' | 'out_of_memory';
 
 /** The end of a child. */
 export interface ChildExit {

@@ -1,10 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
-import type { StatementProgress } from '@svc/frames';
+import type { ChildExitReason, StatementProgress } from '@svc/frames';
 import type { ChildRequest } from '../wire/file-requests.ts';
 import type { ChildInDirectory } from './child-directory.ts';
 import { ChildCrash, ChildError } from './child-errors.ts';
-import { type ChildExitReason, createChildExit } from './child-exit.ts';
+import { createChildExit } from './child-exit.ts';
 import { type ChildWatch, type ChildWatchOptions, createChildWatch, cpuTimeOf } from './child-watch.ts';
 import type { ArrivedBatch, BatchFile } from '../wire/batch-file.ts';
 import type { BatchPayload } from '../types/batch-codec.ts';

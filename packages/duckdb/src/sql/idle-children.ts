@@ -1,4 +1,4 @@
-import type { ChildExitReason } from '../engine/child-exit.ts';
+import type { ChildExitReason } from '@svc/frames';
 import type { SqlChild } from './sql-child.ts';
 
 /** The pool of idle children. */

@@ -1,7 +1,6 @@
-import type { StatementMonitor } from '@svc/frames';
+import type { ChildExitReason, StatementMonitor } from '@svc/frames';
 import type { SqlResponses, SqlRequest } from '../wire/sql-requests.ts';
 import { download, type DownloadOptions, type PendingRequest, startRequest } from '../engine/pending-request.ts';
-import type { ChildExitReason } from '../engine/child-exit.ts';
 import { type ChildLink, createChildLink, type ResponseHandlers } from '../engine/child-link.ts';
 import { ChildError } from '../engine/child-errors.ts';
 import { cpuTimeOf } from '../engine/child-watch.ts';

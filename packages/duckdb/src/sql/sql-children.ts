@@ -1,5 +1,5 @@
+import type { ChildExitReason } from '@svc/frames';
 import { onAbort, ServiceError, toServiceError } from '@svc/errors';
-import type { ChildExitReason } from '../engine/child-exit.ts';
 import { createIdleChildren } from './idle-children.ts';
 import { limitOf, LONG_LEVEL } from './levels.ts';
 import type { SqlChild } from './sql-child.ts';
