@@ -87,7 +87,7 @@ describe('svc convert', () => {
     );
   });
 
-  test('to .arrow is an IPC file, which begins and ends with its magic', async () => {
+  test('to .arrow is an IPC file, which begins and ends with its magic', { tags: ['slow'] }, async () => {
     await run(['convert', input, join(folder, 'x.arrow')]);
     const bytes = await readFile(join(folder, 'x.arrow'));
     expect([bytes.toString('latin1', 0, 6), bytes.toString('latin1', bytes.length - 6)]).toEqual(['ARROW1', 'ARROW1']);

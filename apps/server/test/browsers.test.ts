@@ -74,7 +74,7 @@ describe('a web page of another origin', () => {
     expect(await (await server.fetch('/frames')).text()).toBe(before);
   });
 
-  test('may link to reads, and send preflights', async () => {
+  test('may link to reads, and send preflights', { tags: ['slow'] }, async () => {
     const server = await sharedProcess();
     await server.put('t', [{ id: 1 }]);
     for (const foreign of FOREIGN) {

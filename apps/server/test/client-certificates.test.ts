@@ -156,13 +156,17 @@ test('required certificates: a connection without a valid one is closed, one wit
   expect(await client.listFrames({})).toMatchObject({ frames: [] });
 });
 
-test('a certificate that is removed from the callers file is refused on an open connection', async () => {
-  const socket = await connectTls(server.port, { ca, ...reader });
-  const ask = async (): Promise<string> => {
-    socket.write('GET /frames HTTP/1.1\r\nhost: localhost\r\n\r\n');
-    return new Promise((resolve) => socket.once('data', (bytes: Buffer) => resolve(bytes.toString().slice(9, 12))));
-  };
-  expect(await ask()).toBe('200');
-  await writeFile(callers, callersFileOf(CALLERS));
-  await expect.poll(ask, { timeout: 5000 }).toBe('401');
-});
+test(
+  'a certificate that is removed from the callers file is refused on an open connection',
+  { tags: ['slow'] },
+  async () => {
+    const socket = await connectTls(server.port, { ca, ...reader });
+    const ask = async (): Promise<string> => {
+      socket.write('GET /frames HTTP/1.1\r\nhost: localhost\r\n\r\n');
+      return new Promise((resolve) => socket.once('data', (bytes: Buffer) => resolve(bytes.toString().slice(9, 12))));
+    };
+    expect(await ask()).toBe('200');
+    await writeFile(callers, callersFileOf(CALLERS));
+    await expect.poll(ask, { timeout: 5000 }).toBe('401');
+  },
+);

@@ -89,7 +89,7 @@ test('50 new connections per second through a SIGTERM: none is refused or reset'
 });
 
 describe('while the server drains', () => {
-  test('probes fail, and everything else works, also over gRPC', async () => {
+  test('probes fail, and everything else works, also over gRPC', { tags: ['slow'] }, async () => {
     const server = await startDraining(LONG_MS);
     const channel = createChannel(server.grpcAddress);
     onTestFinished(() => channel.close());

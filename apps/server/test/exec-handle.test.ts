@@ -154,7 +154,7 @@ describe('an invalid request is answered with its problem', () => {
 });
 
 describe('settings of /exec', () => {
-  test('http.default_fmt stands for a missing fmt, http.max_rows refuses more', async () => {
+  test('http.default_fmt stands for a missing fmt, http.max_rows refuses more', { tags: ['slow'] }, async () => {
     const server = await startProcess({ toml: '[http]\ndefault_fmt = "json"\nmax_rows = 2\n' });
     await server.put('t', [{ id: 1 }, { id: 2 }, { id: 3 }]);
     expect(await (await server.fetch('/exec?handle=t')).json()).toMatchObject({ count: 2 });

@@ -82,7 +82,7 @@ describe('GET /exec?query= with a time-series database', () => {
     expect(JSON.stringify(wrong.log)).not.toContain('hunter2');
   });
 
-  test('the first bytes go out as they come in', async () => {
+  test('the first bytes go out as they come in', { tags: ['slow'] }, async () => {
     let finish = (): void => {};
     const upstream = await startUpstream((_request, response) => {
       response.write('{"part":1');
@@ -95,7 +95,7 @@ describe('GET /exec?query= with a time-series database', () => {
     expect(Buffer.from((await reader.read()).value!).toString()).toBe(',"part":2}');
   });
 
-  test('POST takes the SQL as its body, HEAD does not run SQL', async () => {
+  test('POST takes the SQL as its body, HEAD does not run SQL', { tags: ['slow'] }, async () => {
     const upstream = await startUpstream((_request, response) => void response.end('ok'));
     const server = await behind(upstream.url);
     const headers = { 'content-type': 'application/sql' };
@@ -127,7 +127,7 @@ describe('GET /exec?query= with a time-series database', () => {
     expect(await codeOf(await strict.fetch('/exec?query=x'))).toEqual([400, 'invalid_argument']);
   });
 
-  test('a kept-alive connection that the database has closed is replaced', async () => {
+  test('a kept-alive connection that the database has closed is replaced', { tags: ['slow'] }, async () => {
     const upstream = await startUpstream((_request, response) => {
       response.end('ok');
       setImmediate(() => response.socket?.destroy());
@@ -294,7 +294,7 @@ describe('a web page of another origin', () => {
     headers: { 'sec-fetch-site': site, ...(origin !== undefined && { origin }) },
   });
 
-  test('cannot run SQL, unless its origin is allowed', async () => {
+  test('cannot run SQL, unless its origin is allowed', { tags: ['slow'] }, async () => {
     const upstream = await startUpstream((_request, response) => void response.end('ran'));
     const server = await behind(upstream.url, '[http]\ncors_origins = ["https://app.example"]\n');
     for (const path of [SQL, '/exec?fmt=json&qu%65ry=select%201', '/exp?query=select%201']) {

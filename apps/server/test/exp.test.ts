@@ -93,7 +93,7 @@ describe('GET /exp?handle=', () => {
     expect((await server.fetch('/exp?handle=trades&fmt=parquet', { headers: known })).status).toBe(304);
   });
 
-  test('HEAD, 304, gzip and the limit of rows work as for /exec', async () => {
+  test('HEAD, 304, gzip and the limit of rows work as for /exec', { tags: ['slow'] }, async () => {
     const server = await startProcess({ toml: '[http]\nmax_rows = 2\n' });
     await server.put('trades', TRADES);
     const head = await server.fetch('/exp?handle=trades&limit=1', { method: 'HEAD' });

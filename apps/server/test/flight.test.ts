@@ -22,7 +22,7 @@ test('a frame that DoPut acknowledged survives kill -9', { tags: ['slow'] }, asy
   expect(await readAll(await connect(again.address), ticket)).toBeGreaterThan(FRAME_BYTES);
 });
 
-test('a frame of several parts is one table for DoGet, and one Parquet file', async () => {
+test('a frame of several parts is one table for DoGet, and one Parquet file', { tags: ['slow'] }, async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-data-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const { client, server } = await startFlight({}, ['--data-dir', directory]);

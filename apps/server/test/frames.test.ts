@@ -103,7 +103,7 @@ describe('PUT /frames/{handle}', () => {
     expect((await server.put('Trades', [{ id: 1 }])).status).toBe(409);
   });
 
-  test('an invalid upload is an error, and the old frame stays', async () => {
+  test('an invalid upload is an error, and the old frame stays', { tags: ['slow'] }, async () => {
     const server = await startProcess({ toml: '[http]\nmax_upload_bytes = 2000\n' });
     await server.put('t', [{ id: 1 }]);
     const json = { 'content-type': 'application/json' };
@@ -221,7 +221,7 @@ describe('PUT /frames/{handle}', () => {
     expect(await last.json()).toMatchObject({ dataset: [[199_999]] });
   });
 
-  test('storage.conversion_timeout_ms bounds how long a file takes to become a frame', async () => {
+  test('storage.conversion_timeout_ms bounds how long a file takes to become a frame', { tags: ['slow'] }, async () => {
     const server = await startProcess({ env: { SERVICE_STORAGE_CONVERSION_TIMEOUT_MS: '1' } });
     const body = `a,b\n${'1,2\n'.repeat(2_000_000)}`;
     const refused = await server.fetch('/frames/t', { method: 'PUT', headers: { 'content-type': 'text/csv' }, body });

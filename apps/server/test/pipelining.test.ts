@@ -56,7 +56,7 @@ test('a thousand pipelined requests are answered completely and in order', { tag
   expect(answers.split('"dataset":[[1]],"count":1}')).toHaveLength(1001);
 });
 
-test('pipelined changes take effect one after the other', async () => {
+test('pipelined changes take effect one after the other', { tags: ['slow'] }, async () => {
   const server = await sharedProcess();
   const put = (id: number): string => requestText('PUT /frames/a?fmt=csv', '', `id\r\n${id}\r\n`);
   const read = requestText('GET /exec?handle=a&fmt=json');

@@ -241,7 +241,7 @@ describe('the end', () => {
     expect(await server.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('requests in flight after server.shutdown_grace_ms are cancelled', async () => {
+  test('requests in flight after server.shutdown_grace_ms are cancelled', { tags: ['slow'] }, async () => {
     const { promise: asked, resolve: isAsked } = deferred();
     const url = await startTcpUpstream((socket) => socket.once('data', () => isAsked()));
     const server = await startProcess({ env: { SERVICE_TSDB_HTTP_URL: url, SERVICE_SERVER_SHUTDOWN_GRACE_MS: '200' } });

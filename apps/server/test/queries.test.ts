@@ -103,7 +103,7 @@ afterAll(async () => {
 });
 
 describe('a query is shown until it ends, and ends once,', () => {
-  test('when it is cancelled: its client gets the code, and the engine is free', async () => {
+  test('when it is cancelled: its client gets the code, and the engine is free', { tags: ['slow'] }, async () => {
     const running = await start(server, 'first', 'running', target('/exec', `${ENDLESS} and 'secret' <> 'x'`));
     const waiting = await start(server, 'second', 'queued', target('/exec', ENDLESS));
     expect(await queries(server)).toMatchObject([
@@ -190,7 +190,7 @@ describe('a query is shown until it ends, and ends once,', () => {
     expect(await next.json()).toMatchObject({ dataset: [[1]] });
   });
 
-  test('when it is answered, in every format', async () => {
+  test('when it is answered, in every format', { tags: ['slow'] }, async () => {
     for (const fmt of ['csv', 'ndjson', 'arrow', 'parquet']) {
       const id = `ok-${fmt}`;
       const sql = 'from range(200000)';
@@ -248,7 +248,7 @@ test('/info has the limits and the kinds of credentials of the configuration', a
 });
 
 describe('SQL for the time-series database', () => {
-  test('is shown, and cancelled before and while it answers', async () => {
+  test('is shown, and cancelled before and while it answers', { tags: ['slow'] }, async () => {
     const upstream = await startUpstream((request, response) => {
       if (request.url?.includes('rows') === true) response.writeHead(200).write('{"rows":');
     });

@@ -136,7 +136,7 @@ describe('http.min_body_bytes_per_second', () => {
     }));
   const TOO_SLOW = 'DEADLINE_EXCEEDED: The client sent its upload more slowly than 1000 bytes per second.';
 
-  test('an upload to FrameService that arrives more slowly ends, and leaves nothing', async () => {
+  test('an upload to FrameService that arrives more slowly ends, and leaves nothing', { tags: ['slow'] }, async () => {
     const client = createClient(FrameServiceDefinition, openChannel());
     const messages = dripped([{ target: { handle: 'slow' } }, ...chunksOf(20)]);
     await expect(client.putFrame(messages)).rejects.toThrow(TOO_SLOW);

@@ -40,7 +40,7 @@ function named({ spans }: Collector, name: string): ReceivedSpan {
 }
 
 describe('the trace of a request', () => {
-  test('has its statement, and the database continues it', async () => {
+  test('has its statement, and the database continues it', { tags: ['slow'] }, async () => {
     const collector = await startCollector();
     const upstream = await startUpstream((_request, response) => response.end('{"dataset":[]}'));
     const server = await startTraced(collector.url, { SERVICE_TSDB_HTTP_URL: upstream.url });
@@ -141,7 +141,7 @@ describe('the trace of a request', () => {
     ]);
   });
 
-  test('shows a failure of the database at every span that it failed', async () => {
+  test('shows a failure of the database at every span that it failed', { tags: ['slow'] }, async () => {
     const collector = await startCollector();
     const server = await startTraced(collector.url, { SERVICE_TSDB_HTTP_URL: await closedPort() });
     expect((await server.fetch('/exec?fmt=json&query=select 1', { headers: SAMPLED })).status).toBe(502);
@@ -169,7 +169,7 @@ test('requests that are not sampled have no spans', async () => {
   expect(collector.bodies).toEqual([]);
 });
 
-test('all log lines of a request have its trace, with or without a collector', async () => {
+test('all log lines of a request have its trace, with or without a collector', { tags: ['slow'] }, async () => {
   const upstream = await startUpstream((_request, response) => response.destroy());
   const server = await startProcess({
     args: ['--log-level', 'debug'],

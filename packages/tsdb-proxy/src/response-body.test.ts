@@ -314,7 +314,7 @@ describe('a client that disconnects', () => {
 });
 
 describe('backpressure', () => {
-  test('a reader that pauses stops the database within a few MB, and nothing is lost', async () => {
+  test('a reader that pauses stops the database within a few MB, and nothing is lost', { tags: ['slow'] }, async () => {
     const total = 200 * MIB;
     const block = Buffer.alloc(MIB, 'x');
     let taken = 0;

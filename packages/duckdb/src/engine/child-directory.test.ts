@@ -38,7 +38,7 @@ test('engines that share a temporary directory do not read the spill files of ot
   expect(answers).toEqual([[['200000 19999900000 true']], [['200000 19999900000 true']]]);
 });
 
-test('each child has a private directory, which is removed when it exits', async () => {
+test('each child has a private directory, which is removed when it exits', { tags: ['slow'] }, async () => {
   const engine = startEngine();
   await engine.warm();
   const [first = ''] = await spillFolders();

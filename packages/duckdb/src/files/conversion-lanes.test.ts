@@ -75,7 +75,7 @@ test('the values of a file are counted whatever its statistics say', async () =>
   });
 });
 
-test('a conversion that takes too long is aborted, and the next one runs', async () => {
+test('a conversion that takes too long is aborted, and the next one runs', { tags: ['slow'] }, async () => {
   const fixture = await startFiles({ conversionTimeoutMs: 100 });
   const path = await writeSame(fixture.path(), 20_000_000);
   await expect(

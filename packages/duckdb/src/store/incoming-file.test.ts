@@ -45,7 +45,7 @@ async function valuesOf(file: IncomingFile, values: number[] = []): Promise<numb
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i);
 
-test('a large upload is read while it arrives', async () => {
+test('a large upload is read while it arrives', { tags: ['slow'] }, async () => {
   const read: number[] = [];
   const hasRead = async () => {
     await expect.poll(() => read.length).toBeGreaterThan(4);

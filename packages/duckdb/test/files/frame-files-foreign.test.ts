@@ -158,7 +158,7 @@ test('a missing file is an error, but not one about its contents', async () => {
   expect(missing).not.toMatchObject({ code: 'invalid_data' });
 });
 
-test('only the broken ones of many files described together are errors', async () => {
+test('only the broken ones of many files described together are errors', { tags: ['slow'] }, async () => {
   const path = fixture.path();
   await fixture.files.write(path, longFrame(2), { compression: 'zstd' });
   const isBroken = (i: number): boolean => i === 7 || i === 299;

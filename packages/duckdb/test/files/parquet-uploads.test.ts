@@ -275,7 +275,7 @@ describe('false metadata about columns', () => {
   });
 });
 
-test('an upload that is retried because the engine broke keeps its types', async () => {
+test('an upload that is retried because the engine broke keeps its types', { tags: ['slow'] }, async () => {
   const files = createFrameFiles({ tempDirectory: fixture.tempDirectory });
   try {
     const path = join(fixture.tempDirectory, 'tried-twice.parquet');

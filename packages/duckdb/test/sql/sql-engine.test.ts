@@ -190,7 +190,7 @@ test('the order is kept if columns have types that are written as text', async (
 describe('foreign frames', () => {
   const folder = () => join(fixture.directory, 'default');
 
-  test('files are tables with their current content', async () => {
+  test('files are tables with their current content', { tags: ['slow'] }, async () => {
     await writeFile(join(folder(), 'prices.csv'), 'sym,price\na,1.5\nb,2\n');
     expect(await fixture.rows('SELECT sum(price) FROM prices')).toEqual([[3.5]]);
     expect(await fixture.rows('SELECT sum(price) FROM Prices')).toEqual([[3.5]]);
@@ -228,7 +228,7 @@ describe('foreign frames', () => {
     expect(await failureOf('FROM broken')).toMatchObject({ code: 'invalid_data' });
   });
 
-  test('tables of a database are tables, also in a read-only store', async () => {
+  test('tables of a database are tables, also in a read-only store', { tags: ['slow'] }, async () => {
     const duckdbPath = join(fixture.tempDirectory, 'analytics.duckdb');
     const database = await DuckDBInstance.create(duckdbPath);
     const connection = await database.connect();

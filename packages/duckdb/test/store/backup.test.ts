@@ -119,8 +119,11 @@ describe('a backup, restored', () => {
   });
 });
 
-test('backups among changes have whole frames, nothing older than acknowledged, and the right expiries', () =>
-  backUpAmongChanges(fixture, { folder, backups: 4 }));
+test(
+  'backups among changes have whole frames, nothing older than acknowledged, and the right expiries',
+  { tags: ['slow'] },
+  () => backUpAmongChanges(fixture, { folder, backups: 4 }),
+);
 
 test('a frame with a missing part is a problem; the rest of it and all others are in the backup', async () => {
   const store = await fixture.open();

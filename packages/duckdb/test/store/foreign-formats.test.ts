@@ -49,7 +49,7 @@ const FILES: Readonly<Record<string, string | Uint8Array>> = {
 };
 
 describe.each(Object.entries(FILES))('a file %s in the folder', (name, bytes) => {
-  test('is a read-only frame until it is removed', async () => {
+  test('is a read-only frame until it is removed', { tags: ['slow'] }, async () => {
     const store = await open();
     expect(await store.describe(refOf('f'))).toBeUndefined();
     await leave(name, bytes);
@@ -80,7 +80,7 @@ describe.each(Object.entries(FILES))('a file %s in the folder', (name, bytes) =>
   });
 });
 
-test('SQL reads all of them', async () => {
+test('SQL reads all of them', { tags: ['slow'] }, async () => {
   const store = await open();
   const engine = createSqlEngine({ store, tempDirectory: fixture.directory, maxConcurrent: 1 });
   try {

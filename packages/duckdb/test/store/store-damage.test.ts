@@ -182,7 +182,7 @@ describe('a file that was written without checksums', () => {
   });
 });
 
-test('SQL that quotes the message of a damaged file is still an SQL error', async () => {
+test('SQL that quotes the message of a damaged file is still an SQL error', { tags: ['slow'] }, async () => {
   await expect(
     query(`SELECT error('Failed to read file: ZSTD Decompression failure') FROM trades`),
   ).rejects.toMatchObject({ code: 'invalid_sql' });

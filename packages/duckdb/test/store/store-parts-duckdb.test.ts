@@ -99,7 +99,7 @@ test('parts have the types of the frame, whatever was appended, also after a res
   }
 });
 
-test('SQL sees all parts in order, each statement those of one version', async () => {
+test('SQL sees all parts in order, each statement those of one version', { tags: ['slow'] }, async () => {
   await putAndAppend();
   expect(await query('FROM trades')).toBe(`${ROWS.join('\n')}\n`);
   expect(await query('SELECT count(*) AS n, sum(x) AS x, max(s) AS s FROM trades')).toBe('{"n":7,"x":45,"s":"e"}\n');

@@ -218,7 +218,7 @@ describe('workers', () => {
     expect(await countRows(await decoders.decode('json', bodyOf('[{}]')))).toBe(1);
   });
 
-  test('are free again when the reader of the batches stops', async () => {
+  test('are free again when the reader of the batches stops', { tags: ['slow'] }, async () => {
     use({ maxWorkers: 1 });
     const first = await decoders.decode('json', bodyOf(`[${'{"a":1},'.repeat(200_000)}{}]`));
     for await (const batch of first.batches) {

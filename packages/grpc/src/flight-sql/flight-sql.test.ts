@@ -169,19 +169,23 @@ describe('a prepared statement', () => {
     expect(engine.asked).toHaveLength(1);
   });
 
-  test('has its prepared schema until its parameters are bound, and then the schema of its result', async () => {
-    const { sql, engine } = await startSql();
-    const { preparedStatementHandle, datasetSchema } = await prepare(sql, 'SELECT ? AS same');
-    const descriptor = preparedOf(preparedStatementHandle);
-    expect((await sql.getFlightInfo(descriptor)).schema).toEqual(datasetSchema);
-    expect((await sql.getSchema(descriptor)).schema).toEqual(datasetSchema);
-    expect(engine.asked).toEqual([]);
-    await put(sql, descriptor, new Table({ p: vectorFromArray([7n], new Int64()) }));
-    for (const { schema } of [await sql.getFlightInfo(descriptor), await sql.getSchema(descriptor)]) {
-      expect(tableFromIPC(schema).schema.fields.map(String)).toEqual(['same: Int64']);
-    }
-    await expect.poll(() => engine.openResults()).toBe(0);
-  });
+  test(
+    'has its prepared schema until its parameters are bound, and then the schema of its result',
+    { tags: ['slow'] },
+    async () => {
+      const { sql, engine } = await startSql();
+      const { preparedStatementHandle, datasetSchema } = await prepare(sql, 'SELECT ? AS same');
+      const descriptor = preparedOf(preparedStatementHandle);
+      expect((await sql.getFlightInfo(descriptor)).schema).toEqual(datasetSchema);
+      expect((await sql.getSchema(descriptor)).schema).toEqual(datasetSchema);
+      expect(engine.asked).toEqual([]);
+      await put(sql, descriptor, new Table({ p: vectorFromArray([7n], new Int64()) }));
+      for (const { schema } of [await sql.getFlightInfo(descriptor), await sql.getSchema(descriptor)]) {
+        expect(tableFromIPC(schema).schema.fields.map(String)).toEqual(['same: Int64']);
+      }
+      await expect.poll(() => engine.openResults()).toBe(0);
+    },
+  );
 
   test('that fails when it runs returns the error instead of its info', async () => {
     const { sql } = await startSql();

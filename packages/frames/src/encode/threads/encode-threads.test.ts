@@ -190,7 +190,7 @@ describe('a long result', () => {
     expect((await writtenInThreads(longFrame(2))).text).toBe('[0],[1]');
   });
 
-  test('fails if a thread exits, and the next one succeeds', async () => {
+  test('fails if a thread exits, and the next one succeeds', { tags: ['slow'] }, async () => {
     const exiting = createThreadPool({ threads: 2, program: programOf(EXITING) });
     (await threadsOf(exiting)).release();
     const { schema } = longSource();
