@@ -103,6 +103,13 @@ describe('a backup, restored', () => {
     expect(await withStore(restored, (store) => store.list('default'))).toEqual([]);
   });
 
+  test('of a directory that no server has used is refused, and leaves nothing', async () => {
+    await mkdir(join(folder, 'elsewhere', 'notes'), { recursive: true });
+    const options = { directory: join(folder, 'elsewhere'), destination: backup };
+    await expect(createBackup(options)).rejects.toThrow('has no frames, and no server has used it');
+    await expect(readdir(backup)).rejects.toThrow('ENOENT');
+  });
+
   test('may go to an empty directory, such as a new volume', async () => {
     await fixture.open();
     await backUp();

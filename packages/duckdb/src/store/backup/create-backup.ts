@@ -49,6 +49,8 @@ export async function createBackup(options: BackupOptions): Promise<BackupReport
     const frames = await copyFrames(backup, directory);
     if (options.duckdbPath !== undefined) await copyDatabase(backup, options.duckdbPath);
     const { files, problems } = backup;
+    // A server marks its directory, even if it has no frames yet.
+    if (files.length === 0 && problems.length === 0) throw noFrames(directory);
     const text = encodeIndex({ created, frames, files });
     signal?.throwIfAborted();
     await writeWhole(destination, INDEX_NAME, `.tmp-${INDEX_NAME}`, text);
@@ -62,6 +64,12 @@ export async function createBackup(options: BackupOptions): Promise<BackupReport
     if (isNew) await rmdir(destination).catch(() => {});
     throw error;
   }
+}
+
+function noFrames(directory: string): BackupError {
+  return new BackupError(`${JSON.stringify(directory)} has no frames, and no server has used it.`, {
+    hint: 'Name the storage.data_dir or the storage.parquet_path of the server.',
+  });
 }
 
 interface Backup {
