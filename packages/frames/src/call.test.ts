@@ -3,17 +3,29 @@ import { DEFAULT_TENANT, isCancelled, requestIdFrom } from './call.ts';
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
-test.each(['a', 'Az09_.:/+=@-', '...', 'x'.repeat(128)])('the request id %j is kept', (sent) => {
+test.each(['a', 'Az09_.:/+=@-', '...', 'svc_7', 'eyJ1', 'x'.repeat(128)])('the request id %j is kept', (sent) => {
   expect(requestIdFrom(sent)).toBe(sent);
 });
 
-test.each([undefined, '', 'x'.repeat(129), 'a b', 'a\n', '\na', 'ü', '<i>', 'a,b', '"', '.', '..'])(
-  'the request id %j is replaced by a new one',
-  (sent) => {
-    expect(requestIdFrom(sent)).toMatch(UUID);
-    expect(requestIdFrom(sent)).not.toBe(requestIdFrom(sent));
-  },
-);
+test.each([
+  undefined,
+  '',
+  'x'.repeat(129),
+  'a b',
+  'a\n',
+  '\na',
+  'ü',
+  '<i>',
+  'a,b',
+  '"',
+  '.',
+  '..',
+  `svc_t-abc123_${'A'.repeat(43)}`,
+  'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln',
+])('the request id %j is replaced by a new one', (sent) => {
+  expect(requestIdFrom(sent)).toMatch(UUID);
+  expect(requestIdFrom(sent)).not.toBe(requestIdFrom(sent));
+});
 
 test('a call is cancelled when its signal is aborted', () => {
   const controller = new AbortController();

@@ -62,5 +62,5 @@ export function requestIdFrom(sent: string | undefined): string {
   return sent !== undefined && SANE_REQUEST_ID.test(sent) ? sent : randomUUID();
 }
 
-/** Not a dot or two alone: no path can name such an id. */
-const SANE_REQUEST_ID = /^(?!\.{1,2}$)[\w.:/+=@-]{1,128}$/;
+/** Not a dot or two alone: no path can name such an id. Not a token or a JWT either: those must not be logged. */
+const SANE_REQUEST_ID = /^(?!\.{1,2}$|svc_.{8}_|eyJ[\w-]*\.)[\w.:/+=@-]{1,128}$/;
