@@ -63,10 +63,13 @@ test('SQL is forwarded to the database, and its errors show their position', asy
 });
 
 describe('serve', () => {
-  test('ends at SIGTERM even while it starts', async () => {
+  test('ends at SIGTERM even while it starts, and is then never ready', async () => {
     const child = startBinary(['serve', '--http-bind-address=127.0.0.1:0', '--grpc-host=127.0.0.1', '--grpc-port=0']);
     child.stderr.once('data', () => child.kill('SIGTERM'));
-    expect([0, 143]).toContain((await child.ran).code);
+    const { code, stderr } = await child.ran;
+    expect([0, 143]).toContain(code);
+    expect(stderr).toContain('warn');
+    expect(stderr).not.toContain('ready');
   });
 
   test('shuts down cleanly at Ctrl-C', async () => {
