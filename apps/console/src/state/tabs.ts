@@ -1,0 +1,34 @@
+import type { EngineName } from '../api/types.ts';
+
+/** The views of a tab. A query has no `info`, a frame no `plan`. */
+export type View = 'rows' | 'chart' | 'summary' | 'plan' | 'info';
+
+/** What a tab shows, as it is kept over a reload and shared by a link. Answers are not part of it. */
+export type Tab = QueryTab | FrameTab;
+
+export interface QueryTab {
+  readonly kind: 'query';
+  readonly id: string;
+  readonly title: string;
+  readonly sql: string;
+  readonly engine: EngineName;
+  readonly view: Exclude<View, 'info'>;
+  readonly chart?: ChartChoice;
+}
+
+export interface FrameTab {
+  readonly kind: 'frame';
+  readonly id: string;
+  readonly handle: string;
+  readonly view: Exclude<View, 'plan'>;
+  readonly chart?: ChartChoice;
+}
+
+/** What a chart draws. */
+export interface ChartChoice {
+  readonly kind: 'line' | 'bar' | 'histogram' | 'ohlc';
+  /** The column of the x axis. A histogram has none. */
+  readonly x?: string;
+  /** The columns that are drawn; open, high, low and close for `ohlc`. */
+  readonly y: readonly string[];
+}
