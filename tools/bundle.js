@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join, posix, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
+import { buildConsole } from './build-console.js';
 import { licencesOf, packagesOf, sbomOf } from './bundled-packages.js';
 import { packageFolders, root } from './pack.js';
 
@@ -23,6 +24,8 @@ const { CODE_SUFFIX, codeFileOf, compile } = createRequire(import.meta.url)(LOAD
 
 /** A program that a module starts as a process or thread: it becomes a file of the bundle. */
 const PROGRAM = /new URL\('(?!(?:\.\.\/)+web\/)([^']+\.js)', import\.meta\.url\)/g;
+/** A folder of files that a module sends to browsers: it is copied into the bundle, under the name of its package. */
+const WEB_FOLDER = /new URL\('((?:\.\.\/)+web\/)', import\.meta\.url\)/g;
 /** A file that a module sends to browsers: it is copied into the bundle. */
 const WEB_FILE = /new URL\('((?:\.\.\/)+web\/[^']+)', import\.meta\.url\)/g;
 /** A package that a module requires because Node is slow to import it: it is bundled like an imported one. */
@@ -46,7 +49,7 @@ function sourceOf(file) {
 const asModules = {
   name: 'as-modules',
   transform: {
-    filter: { code: [PROGRAM, REQUIRED, WEB_FILE] },
+    filter: { code: [PROGRAM, REQUIRED, WEB_FILE, WEB_FOLDER] },
     handler(code, id) {
       return code
         .replaceAll(REQUIRED, (_, name, specifier) => `import ${name} from '${specifier}';`)
@@ -62,6 +65,15 @@ const asModules = {
           const fileName = `web-${basename(file)}`;
           this.emitFile({ type: 'asset', fileName, source: readFileSync(file) });
           return `new URL('./${fileName}', import.meta.url)`;
+        })
+        .replaceAll(WEB_FOLDER, (_, path) => {
+          const folder = join(dirname(id), path);
+          const name = `web-${basename(dirname(folder))}`;
+          for (const file of readdirSync(folder)) {
+            this.addWatchFile(join(folder, file));
+            this.emitFile({ type: 'asset', fileName: `${name}/${file}`, source: readFileSync(join(folder, file)) });
+          }
+          return `new URL('./${name}/', import.meta.url)`;
         });
     },
   },
@@ -88,7 +100,7 @@ function escaped(unit) {
 }
 
 /** Bundles one binary with the programs it starts; returns the files that were read and written. */
-async function bundle(name, folder) {
+async function bundle(name, folder, pageModules) {
   const { rolldown } = await import('rolldown');
   const build = await rolldown({
     input: { [name]: join(root, folder, 'src/main.ts') },
@@ -114,7 +126,7 @@ async function bundle(name, folder) {
   const read = await build.watchFiles;
   await build.close();
   const chunks = output.filter(({ type }) => type === 'chunk');
-  const packages = packagesOf(chunks.flatMap((chunk) => chunk.moduleIds));
+  const packages = packagesOf([...chunks.flatMap((chunk) => chunk.moduleIds), ...pageModules]);
   writeFileSync(join(dir, LICENCES), licencesOf(packages));
   writeFileSync(join(dir, SBOM), sbomOf(join(root, folder), packages, EXTERNAL));
   copyFileSync(LOADER, join(dir, 'load.cjs'));
@@ -135,8 +147,12 @@ async function bundle(name, folder) {
   return [...read, ...[...written].map((file) => join(dir, file))].filter((file) => existsSync(file));
 }
 
+/** The files in a folder and below it, as paths from there. */
 function filesIn(dir) {
-  return existsSync(dir) ? readdirSync(dir) : [];
+  if (!existsSync(dir)) return [];
+  return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(dir, join(entry.parentPath, entry.name)).replaceAll(sep, '/'));
 }
 
 /** Writes the file that starts a program. */
@@ -168,10 +184,11 @@ function isUpToDate() {
   return node === NODE && Object.entries(states).every(([file, state]) => stateOf(join(root, file)) === state);
 }
 
+const pageModules = await buildConsole();
 if (!isUpToDate()) {
   const own = fileURLToPath(new URL('bundled-packages.js', import.meta.url));
   const files = [fileURLToPath(import.meta.url), own, LOADER, `${root}pnpm-lock.yaml`];
-  for (const [name, folder] of Object.entries(BINARIES)) files.push(...(await bundle(name, folder)));
+  for (const [name, folder] of Object.entries(BINARIES)) files.push(...(await bundle(name, folder, pageModules)));
   const states = Object.fromEntries(files.map((file) => [relative(root, file), stateOf(file)]));
   writeFileSync(stampFile, JSON.stringify({ node: NODE, states }));
 }

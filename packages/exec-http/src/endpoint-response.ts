@@ -59,7 +59,7 @@ export async function toResponse(
   const body = await shortened(reply.body, length);
   const byteLength = body === undefined ? 0 : 'byteLength' in body ? body.byteLength : Infinity;
   const isCompressed = compression && !isPacked && isWorthGzip(byteLength, context.c.req.header('accept-encoding'));
-  if (compression && body) headers['vary'] = 'accept-encoding';
+  if (compression && body) headers['vary'] ??= 'accept-encoding';
   if (isCompressed) headers['content-encoding'] = 'gzip';
   if (version !== undefined) headers['etag'] ??= etagOf(version, isCompressed);
   if (body === undefined || 'byteLength' in body) {

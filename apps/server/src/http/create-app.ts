@@ -1,4 +1,5 @@
 import { type Config, defaultHosts } from '@svc/config';
+import { createConsoleFiles } from '@svc/console';
 import { quoted, ServiceError, toServiceError } from '@svc/errors';
 import {
   addEndpoints,
@@ -13,10 +14,10 @@ import {
 import type { Service } from '@svc/service';
 import { type Context, Hono } from 'hono';
 import { allowOrigins } from './allow-origins.ts';
+import { consoleHandlers, indexHandlers } from './console-endpoints.ts';
 import { hostInfo } from './host-info.ts';
-import { indexPage } from './index-page.ts';
 import { requestProblem } from './request-problem.ts';
-import { METRICS_ENDPOINTS, OWN_ENDPOINTS } from './server-endpoints.ts';
+import { CONSOLE_ENDPOINTS, METRICS_ENDPOINTS, OWN_ENDPOINTS } from './server-endpoints.ts';
 import { tooBusy } from './too-busy.ts';
 
 /** The HTTP application, as a function of a request and its Node objects. */
@@ -33,7 +34,7 @@ export interface AppState {
   readonly metrics: Handler | undefined;
 }
 
-/** Adds every path of the server to an app: the exec API, and the page at `/`. */
+/** Adds every path of the server to an app: the exec API, and the page at `/` with its files. */
 export function addRoutes(
   app: Hono<ExecEnv>,
   config: Config,
@@ -43,17 +44,16 @@ export function addRoutes(
   const { http, sql } = config;
   const guarding = guardOptions(http);
   const endpoint = { service, compression: http.compression, guard: createRequestGuard(guarding) };
-  const own = { ...(metrics && METRICS_ENDPOINTS), ...OWN_ENDPOINTS };
+  const files = http.console ? createConsoleFiles() : undefined;
+  const own = { ...(metrics && METRICS_ENDPOINTS), ...(files && CONSOLE_ENDPOINTS), ...OWN_ENDPOINTS };
   if (metrics !== undefined) addEndpoints(app, METRICS_ENDPOINTS, endpoint, { '/metrics': { GET: metrics } });
-  addEndpoints(app, OWN_ENDPOINTS, endpoint, {
-    '/': {
-      GET: () => ({
-        body: indexPage({ ...ENDPOINTS, ...own }),
-        headers: { 'content-type': 'text/plain; charset=utf-8' },
-      }),
-    },
-  });
-  const { default_fmt: defaultFmt, max_rows: maxRows, compression } = http;
+  const { compression } = http;
+  addEndpoints(app, OWN_ENDPOINTS, endpoint, { '/': indexHandlers({ ...ENDPOINTS, ...own }, files, compression) });
+  if (files !== undefined) {
+    const handlers = consoleHandlers(files, compression);
+    addEndpoints(app, CONSOLE_ENDPOINTS, endpoint, { '/console/assets/{file}': handlers });
+  }
+  const { default_fmt: defaultFmt, max_rows: maxRows } = http;
   const defaultEngine = sql.default_engine;
   const reading = { defaultFmt, defaultEngine, maxRows, compression, answerCache };
   const host = { info: hostInfo(config), otherEndpoints: own };

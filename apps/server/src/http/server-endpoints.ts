@@ -4,12 +4,33 @@ import { ENDPOINTS, type EndpointTable } from '@svc/exec-http';
 export const OWN_ENDPOINTS = {
   '/': {
     group: 'Server',
+    access: 'open',
     methods: {
       GET: {
         id: 'index',
-        summary: 'List the paths of this server',
+        summary: 'List the paths of this server; for browsers, the console',
         responses: { 200: { means: 'The list, as plain text.', content: 'text' } },
-        uses: [{ gives: 'this list, as plain text' }],
+        uses: [{ gives: 'this list, as plain text; for browsers, the [console](console.md)' }],
+      },
+    },
+  },
+} as const satisfies EndpointTable;
+
+/** The files that the console loads. */
+export const CONSOLE_ENDPOINTS = {
+  '/console/assets/{file}': {
+    group: 'Server',
+    access: 'open',
+    pathParams: {
+      file: { rule: 'The name of a file that the console loads.', schema: { type: 'string' }, isRequired: true },
+    },
+    methods: {
+      GET: {
+        id: 'consoleFile',
+        summary: 'Load a file of the console',
+        responses: { 200: { means: 'The file.', content: 'page_file', headers: ['etag'] } },
+        errors: ['route_not_found'],
+        uses: [],
       },
     },
   },
@@ -33,4 +54,9 @@ export const METRICS_ENDPOINTS = {
 } as const satisfies EndpointTable;
 
 /** Every path of the server. */
-export const SERVER_ENDPOINTS: EndpointTable = { ...ENDPOINTS, ...METRICS_ENDPOINTS, ...OWN_ENDPOINTS };
+export const SERVER_ENDPOINTS: EndpointTable = {
+  ...ENDPOINTS,
+  ...METRICS_ENDPOINTS,
+  ...CONSOLE_ENDPOINTS,
+  ...OWN_ENDPOINTS,
+};

@@ -62,6 +62,12 @@ export const HTTP_SETTINGS = {
     description: 'Compress responses if the client accepts it; responses of the time-series database pass unchanged.',
     example: true,
   }),
+  console: setting({
+    type: boolean(),
+    default: true,
+    description: 'Serve the console, a page for browsers, at /; otherwise only the list of paths is there.',
+    example: false,
+  }),
   answer_cache_bytes: setting({
     type: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'bytes'),
     default: 64 * 2 ** 20,
