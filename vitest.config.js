@@ -4,7 +4,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 /** Folders whose tests start processes: the engine's children, the server, the command line. */
 const PROCESS = ['packages/duckdb/{src,test}/**', 'apps/*/test/**', 'test'];
 /** The others run inside the test runner. */
-const UNIT = ['packages/!(duckdb)/{src,test}/**', 'proto/src/**'];
+const UNIT = ['packages/!(duckdb)/{src,test}/**', 'proto/src/**', 'apps/console/src/**'];
 const UNIT_TESTS = UNIT.map((folder) => `${folder}/*.test.ts`);
 /** Files that change a module or a clock for all that is in their process, or measure its memory or CPU time. */
 const ISOLATED = ['exec-app', 'decoders', 'json-memory', 'dictionary-values', 'free-dead-connections'].map(

@@ -33,14 +33,14 @@ function sourcesUnder(folder: string): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return sourcesUnder(path);
-    return path.endsWith('.ts') && !path.endsWith('.test.ts') ? [path] : [];
+    return /\.tsx?$/.test(path) && !path.endsWith('.test.ts') ? [path] : [];
   });
 }
 
 /** The files of the same package that a file imports, also those of which it imports only types. */
 function importsOf(path: string): string[] {
   const text = readFileSync(join(root, path), 'utf8');
-  const found = text.matchAll(/(?:from|import\()\s*'(\.{1,2}\/[^']+\.ts)'/g);
+  const found = text.matchAll(/(?:from|import\()\s*'(\.{1,2}\/[^']+\.tsx?)'/g);
   return [...found].map((match) => normalize(join(dirname(path), match[1] ?? '')));
 }
 

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 // Who may import whom: only downward, never sideways.
 const LAYERS = [
   ['server', 'cli'],
-  ['exec-http', 'grpc'],
+  ['exec-http', 'grpc', 'console'],
   ['service'],
   ['duckdb', 'scheduler', 'tsdb-proxy'],
   ['frames', 'config', 'proto', 'auth'],
@@ -28,6 +28,7 @@ const MAX_README_LINES = 60;
 interface Manifest {
   readonly name: string;
   readonly version: string;
+  readonly private?: boolean;
   readonly description: string;
   readonly keywords: readonly string[];
   readonly repository?: unknown;
@@ -80,7 +81,7 @@ function readReferences(folder: string): string[] {
 
 function filesUnder(folder: string): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true })
-    .filter(({ name }) => !ignored.has(name))
+    .filter(({ name }) => !ignored.has(name) && !ignored.has(join(folder, name)))
     .flatMap((entry) => {
       const path = join(folder, entry.name);
       return entry.isDirectory() ? filesUnder(path) : [path];
@@ -95,16 +96,17 @@ function loadPackage(folder: string): Package {
 const folders = ['packages', 'apps'].flatMap((parent) =>
   readdirSync(join(root, parent)).map((name) => join(parent, name)),
 );
-const packages = [...folders, 'proto'].map(loadPackage);
+const workspaces = [...folders, 'proto'].map(loadPackage);
+const packages = workspaces.filter(({ manifest }) => manifest.private !== true);
 const byName = packages.map((one) => [one.name, one] as const);
 const rootManifest = readManifest('.');
 
 const isTest = (path: string): boolean => path.endsWith('.test.ts') || /(^|\/)test\//.test(path);
 const isGenerated = (path: string): boolean => path.includes('/generated/');
 const allFiles = filesUnder('.');
-const codeFiles = allFiles.filter((path) => /\.[jt]s$/.test(path) && !isGenerated(path));
+const codeFiles = allFiles.filter((path) => /\.[jt]sx?$/.test(path) && !isGenerated(path));
 const sourcesOf = ({ files }: Package): string[] =>
-  files.filter((path) => /\/src\/.*\.ts$/.test(path) && !isTest(path) && !isGenerated(path));
+  files.filter((path) => /\/src\/.*\.tsx?$/.test(path) && !isTest(path) && !isGenerated(path));
 
 function lineCount(path: string): number {
   return read(path).trimEnd().split('\n').length;
@@ -229,7 +231,9 @@ const PARAPHRASES = /\b(?:whoever|nobody|somebody|so many|so much|is told|hears 
 const MAX_PARAPHRASES = 0;
 
 test('comments, messages and pages use the standard terms', () => {
-  const texts = allFiles.filter((path) => /\.(?:[jt]s|md|py|proto)$/.test(path) && path !== 'test/tidy.test.ts');
+  const texts = allFiles.filter(
+    (path) => /\.(?:[jt]sx?|css|html|md|py|proto)$/.test(path) && path !== 'test/tidy.test.ts',
+  );
   const found = findings(texts, PARAPHRASES);
   expect(found.length, found.join('\n')).toBeLessThanOrEqual(MAX_PARAPHRASES);
 });
@@ -243,9 +247,11 @@ describe('files', () => {
     expect(long).toEqual([]);
   });
 
-  test('are named in kebab-case', () => {
-    const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.((slow\.)?test|config|d))?\.[jt]s$/;
-    expect(codeFiles.filter((path) => !kebab.test(basename(path)))).toEqual([]);
+  test('are named in kebab-case, those of a component after it', () => {
+    const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.((slow\.)?test|config|d))?\.[jt]sx?$/;
+    const component = /^([A-Z][a-z0-9]*)+\.tsx$/;
+    const names = codeFiles.filter((path) => !kebab.test(basename(path)) && !component.test(basename(path)));
+    expect(names).toEqual([]);
   });
 
   test('and folders are named after what they hold', () => {
@@ -254,7 +260,7 @@ describe('files', () => {
   });
 
   test('name no folder of the machine they were written on', () => {
-    const text = allFiles.filter((path) => /\.([jt]s|json|md|proto|toml|ya?ml)$/.test(path));
+    const text = allFiles.filter((path) => /\.([jt]sx?|css|html|json|md|proto|toml|ya?ml)$/.test(path));
     expect(findings(text, /(?<![\w.~}*-])\/(?:work|root)(?![\w-])/)).toEqual([]);
   });
 });
@@ -383,7 +389,7 @@ describe.each(byName)('@svc/%s', (name, one) => {
         ...(isApp ? ['bin', 'bundle'] : []),
         ...(isLibrary(manifest) ? ['dist', 'src'] : []),
         ...new Set(protoFolders),
-        ...(files.some((path) => path.startsWith(join(folder, 'web/'))) ? ['web'] : []),
+        ...(existsSync(join(root, folder, 'web')) ? ['web'] : []),
       ],
       engines: rootManifest.engines,
       scripts: {
@@ -418,11 +424,21 @@ describe.each(byName)('@svc/%s', (name, one) => {
     expect(shown.filter((library) => manifest.peerDependencies?.[library] === undefined)).toEqual([]);
     expect(SHOWN_LIBRARIES.filter((library) => !isApp && manifest.dependencies?.[library] !== undefined)).toEqual([]);
   });
+});
 
-  test('asks for exact versions', () => {
+test.each(workspaces.map((one) => [one.manifest.name, one] as const))(
+  '%s asks for exact versions',
+  (_name, { manifest }) => {
     const ranges = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
     expect(ranges.filter(([, range]) => !/^(workspace:\^|catalog:|\d+\.\d+\.\d+(-[\w.]+)?)$/.test(range))).toEqual([]);
-  });
+  },
+);
+
+test('the pages of the console, which run in browsers, import none of the packages', () => {
+  const pages = workspaces.filter(({ manifest }) => manifest.private === true);
+  expect(pages.map(({ folder }) => folder)).toEqual(['apps/console']);
+  const imported = pages.flatMap(sourcesOf).flatMap((path) => importsOf(path).map((name) => `${path} imports ${name}`));
+  expect(imported.filter((one) => / imports (?:@svc\/|node:)/.test(one))).toEqual([]);
 });
 
 test('the pnpm that is installed is the one that installs', () => {

@@ -34,7 +34,7 @@ const REQUIRED = /const (\w+)(?:: [^=;]+)? = createRequire\(import\.meta\.url\)\
 /** Maps each entry point of the packages of this repository to its source; `$` ends a specifier. */
 function ownEntries() {
   return packageFolders().flatMap((folder) => {
-    const { name, exports = {} } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const { name, exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
     return Object.entries(exports)
       .filter(([, target]) => target.default !== undefined)
       .map(([entry, target]) => [`${posix.join(name, entry)}$`, sourceOf(join(folder, target.default))]);

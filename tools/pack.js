@@ -14,10 +14,16 @@ export function temporaryDirectory() {
   return directory;
 }
 
-/** The folders of all packages of the workspace, or of a copy of it. */
+/** The folders of all packages of the workspace, or of a copy of it, that are published. */
 export function packageFolders(base = root) {
   const parents = ['packages', 'apps'].map((parent) => join(base, parent));
-  return [...parents.flatMap((parent) => readdirSync(parent).map((name) => join(parent, name))), join(base, 'proto')];
+  const folders = parents.flatMap((parent) => readdirSync(parent).map((name) => join(parent, name)));
+  return [...folders, join(base, 'proto')].filter((folder) => !isPrivate(folder));
+}
+
+function isPrivate(folder) {
+  const { private: own = false } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  return own;
 }
 
 /** Packs one package folder with pnpm, which replaces `workspace:` and `catalog:` and adds the licence. */

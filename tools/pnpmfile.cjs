@@ -1,7 +1,9 @@
-// valibot names the compiler as an optional peer, for the sake of its types. pnpm provides it since the root has one, and
-// so every start would install a compiler that nothing loads.
+// Optional peers that pnpm would provide since the root has them, although nothing loads them. valibot names the compiler, for
+// the sake of its types, and vite the loaders of other styles and settings: every start would install them.
+const UNUSED_PEERS = new Set(['valibot', 'vite']);
+
 function readPackage(manifest) {
-  if (manifest.name === 'valibot') {
+  if (UNUSED_PEERS.has(manifest.name)) {
     delete manifest.peerDependencies;
     delete manifest.peerDependenciesMeta;
   }
