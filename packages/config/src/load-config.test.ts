@@ -158,6 +158,7 @@ describe('defaults', () => {
         idle_timeout_ms: 60_000,
         keep_alive_ms: 65_000,
         compression: true,
+        console: true,
         answer_cache_bytes: 67_108_864,
         cors_origins: undefined,
         allowed_hosts: undefined,

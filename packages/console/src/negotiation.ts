@@ -21,6 +21,6 @@ export function encodingFor(acceptEncoding: string | undefined): Encoding {
 
 /** Whether an `If-None-Match` header names an ETag. Both may be weak. */
 export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
-  const tags = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  return tags.includes('*') || tags.includes(etag.replace(/^W\//, ''));
+  const tags = new Set((ifNoneMatch ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, '')));
+  return tags.has('*') || tags.has(etag.replace(/^W\//, ''));
 }

@@ -10,7 +10,7 @@ export const OWN_ENDPOINTS = {
         id: 'index',
         summary: 'List the paths of this server; for browsers, the console',
         responses: { 200: { means: 'The list, as plain text.', content: 'text' } },
-        uses: [{ gives: 'this list, as plain text; for browsers, the [console](console.md)' }],
+        uses: [{ gives: 'this list, as plain text; for browsers, the console' }],
       },
     },
   },

@@ -150,10 +150,12 @@ const QUERY_WAYS: readonly Way[] = [
   { entries: ['HEAD /info'], send: http('/info', HEAD) },
 ];
 
-const OPEN_WAYS: readonly Way[] = ['/ping', '/ready', '/readyz', '/livez', '/docs'].flatMap((path): Way[] => [
+const OPEN_WAYS: readonly Way[] = ['/ping', '/ready', '/readyz', '/livez', '/docs', '/'].flatMap((path): Way[] => [
   { entries: [`GET ${path}`], access: 'open', send: http(path) },
   { entries: [`HEAD ${path}`], access: 'open', send: http(path, HEAD) },
 ]);
+
+const ASSET = '/console/assets/none.js';
 
 /** Every way to use the server over HTTP. */
 export const HTTP_WAYS: readonly Way[] = [
@@ -167,12 +169,12 @@ export const HTTP_WAYS: readonly Way[] = [
   { entries: ['HEAD /health'], access: 'optional', send: http('/health', HEAD) },
   { entries: ['GET /docs/:file'], access: 'open', send: http('/docs/docs.js') },
   { entries: ['HEAD /docs/:file'], access: 'open', send: http('/docs/docs.js', HEAD) },
+  { entries: ['GET /console/assets/:file'], access: 'open', allowed: 'route_not_found', send: http(ASSET) },
+  { entries: ['HEAD /console/assets/:file'], access: 'open', allowed: 'handle_not_found', send: http(ASSET, HEAD) },
   { entries: ['GET /openapi.json'], send: http('/openapi.json') },
   { entries: ['HEAD /openapi.json'], send: http('/openapi.json', HEAD) },
   { entries: ['GET /metrics'], permission: 'admin', send: http('/metrics') },
   { entries: ['HEAD /metrics'], permission: 'admin', send: http('/metrics', HEAD) },
-  { entries: ['GET /'], send: http('/') },
-  { entries: ['HEAD /'], send: http('/', HEAD) },
   { entries: ['GET /none'], allowed: 'route_not_found', send: http('/none') },
   { entries: ['DELETE /frames'], allowed: 'method_not_allowed', send: http('/frames', { method: 'DELETE' }) },
   {

@@ -65,6 +65,7 @@ export const HTTP_SETTINGS = {
   console: setting({
     type: boolean(),
     default: true,
+    flag: 'http-console',
     description: 'Serve the console, a page for browsers, at /; otherwise only the list of paths is there.',
     example: false,
   }),
