@@ -1,0 +1,76 @@
+import type { ReadonlySignal, Signal } from '@preact/signals';
+import type { Api } from '../api/api.ts';
+import type { ApiError } from '../api/api-error.ts';
+import type { EngineName, FrameInfo, ServerInfo } from '../api/types.ts';
+import type { Commands } from './commands.ts';
+import type { History } from './history.ts';
+import type { FrameTab, QueryTab, Tab, View } from './tabs.ts';
+
+/** What a tab can change of itself; its id and kind stay. */
+export type TabPatch =
+  Partial<Omit<QueryTab, 'id' | 'kind' | 'view'>> | Partial<Omit<FrameTab, 'id' | 'kind' | 'view'>>;
+
+/** What is open above the page. */
+export type Sheet = 'palette' | 'help' | 'upload' | 'history';
+
+/** The state of the connection: `loading` until the first answer, `signed-out` if the server wants a token. */
+export type Connection = 'loading' | 'ready' | 'gone' | 'signed-out';
+
+/** The colours that the user chose; `system` follows the operating system. */
+export type ThemeChoice = 'system' | 'light' | 'dark';
+
+/** A line above the page. It stays until it is dismissed or what it says is over. */
+export interface Banner {
+  readonly tone: 'info' | 'warning' | 'error';
+  readonly text: string;
+  readonly hint?: string;
+  readonly action?: { readonly title: string; readonly run: () => void };
+}
+
+/** The state of the whole console. It is created once, in main.tsx, and passed down. */
+export interface AppState {
+  readonly api: Api;
+  readonly connection: ReadonlySignal<Connection>;
+  /** What the server can do; undefined until it has answered. */
+  readonly info: ReadonlySignal<ServerInfo | undefined>;
+  /** The frames of the server, sorted by handle; polled. */
+  readonly frames: ReadonlySignal<readonly FrameInfo[]>;
+  /** False until the list has come once. */
+  readonly hasFrames: ReadonlySignal<boolean>;
+  /** Why the list could not be loaded, other than by a server that is gone. */
+  readonly framesFailure: ReadonlySignal<ApiError | undefined>;
+  /** Takes a token for all requests and loads everything again; it is kept in memory only. */
+  signIn(token: string): Promise<void>;
+  /** Loads the list again, now: call it after every change. It does not throw. */
+  refreshFrames(): Promise<void>;
+
+  readonly tabs: ReadonlySignal<readonly Tab[]>;
+  readonly currentTab: ReadonlySignal<Tab | undefined>;
+  selectTab(id: string): void;
+  closeTab(id: string): void;
+  /** Opens the tab that was closed last. */
+  reopenTab(): void;
+  /** Opens a tab that a link has; a frame that is open already is only shown. */
+  openTab(tab: Tab): void;
+  /** Shows the tab of a frame; opens it if there is none. */
+  openFrame(handle: string, view?: FrameTab['view']): void;
+  /** Opens a new query tab. It does not run. Default engine: the server's. */
+  openQuery(sql: string, engine?: EngineName): void;
+  updateTab(id: string, patch: TabPatch): void;
+  setView(id: string, view: View): void;
+  /** The tabs with something that runs: their titles show it. */
+  readonly busyTabs: ReadonlySignal<ReadonlySet<string>>;
+  setBusy(id: string, isBusy: boolean): void;
+
+  readonly themeChoice: Signal<ThemeChoice>;
+  /** The colours on the page now: canvases paint again when it changes. */
+  readonly theme: ReadonlySignal<'light' | 'dark'>;
+  readonly banner: Signal<Banner | undefined>;
+  readonly sheet: Signal<Sheet | undefined>;
+  /** The text that screen readers were told last. */
+  readonly announcement: ReadonlySignal<string>;
+  /** Tells screen readers something, politely. */
+  announce(text: string): void;
+  readonly history: History;
+  readonly commands: Commands;
+}
