@@ -34,5 +34,7 @@ export interface ServerInfo {
     readonly maxUploadBytes: number;
     readonly sqlTimeoutMs: number;
   };
-  readonly authentication: { readonly isRequired: boolean; readonly kinds: readonly string[] };
+  readonly authentication: { readonly isRequired: boolean; readonly kinds?: readonly string[] };
+  /** Who sent the request, if the server knows its callers. */
+  readonly caller?: { readonly tenant: string; readonly permissions: readonly string[] };
 }

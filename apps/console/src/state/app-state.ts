@@ -39,6 +39,10 @@ export interface AppState {
   readonly hasFrames: ReadonlySignal<boolean>;
   /** Why the list could not be loaded, other than by a server that is gone. */
   readonly framesFailure: ReadonlySignal<ApiError | undefined>;
+  /** Why the last credentials were refused; the server's error for a request without any is one, too. */
+  readonly refusal: ReadonlySignal<ApiError | undefined>;
+  /** When a server that is gone is asked again, in milliseconds since 1970; undefined: it is asked now. */
+  readonly retryAtMs: ReadonlySignal<number | undefined>;
   /** Takes a token for all requests and loads everything again; it is kept in memory only. */
   signIn(token: string): Promise<void>;
   /** Loads the list again, now: call it after every change. It does not throw. */
@@ -47,6 +51,8 @@ export interface AppState {
   readonly tabs: ReadonlySignal<readonly Tab[]>;
   readonly currentTab: ReadonlySignal<Tab | undefined>;
   selectTab(id: string): void;
+  /** Selects the next tab, or the previous one; after the last comes the first. */
+  stepTab(by: 1 | -1): void;
   closeTab(id: string): void;
   /** Opens the tab that was closed last. */
   reopenTab(): void;
@@ -62,7 +68,9 @@ export interface AppState {
   readonly busyTabs: ReadonlySignal<ReadonlySet<string>>;
   setBusy(id: string, isBusy: boolean): void;
 
-  readonly themeChoice: Signal<ThemeChoice>;
+  readonly themeChoice: ReadonlySignal<ThemeChoice>;
+  /** Changes between light and dark. If the system prefers the new one, the page follows the system again. */
+  toggleTheme(): void;
   /** The colours on the page now: canvases paint again when it changes. */
   readonly theme: ReadonlySignal<'light' | 'dark'>;
   readonly banner: Signal<Banner | undefined>;
@@ -71,6 +79,10 @@ export interface AppState {
   readonly announcement: ReadonlySignal<string>;
   /** Tells screen readers something, politely. */
   announce(text: string): void;
+  /** The text that is shown for a few seconds. */
+  readonly notice: ReadonlySignal<string>;
+  /** Shows a text for a few seconds; screen readers read it. */
+  notify(text: string): void;
   readonly history: History;
   readonly commands: Commands;
 }

@@ -12,7 +12,8 @@ export interface Command {
   readonly group: 'Go to' | 'Tabs' | 'Query' | 'Rows' | 'Frame' | 'Console';
   /** False for commands that only the key runs: the palette does not list them. Default: true. */
   readonly isListed?: boolean;
-  readonly run: () => void;
+  /** False: there was nothing to do, and the browser gets the key. */
+  readonly run: () => void | false;
 }
 
 /** The commands of everything that is on the page. */

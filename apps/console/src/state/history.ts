@@ -24,6 +24,8 @@ export interface History {
   star(id: string, isStarred: boolean): void;
   /** Removes all entries, starred ones too. */
   forgetAll(): void;
+  /** Shows the entries of another store instead: another tenant has signed in. */
+  load(store: Store): void;
 }
 
 /** How many entries without a star are kept. */
@@ -33,7 +35,8 @@ const MAX_ENTRIES = 200;
 const MAX_SQL_LENGTH = 20_000;
 
 /** Creates the history that a store keeps. */
-export function createHistory(store: Store): History {
+export function createHistory(first: Store): History {
+  let store = first;
   const entries = signal<readonly HistoryEntry[]>(readEntries(store.read('history')));
   const set = (list: readonly HistoryEntry[]): void => {
     let plain = 0;
@@ -52,6 +55,10 @@ export function createHistory(store: Store): History {
     },
     star: (id, isStarred) => set(entries.value.map((entry) => (entry.id === id ? { ...entry, isStarred } : entry))),
     forgetAll: () => set([]),
+    load(other) {
+      store = other;
+      entries.value = readEntries(store.read('history'));
+    },
   };
 }
 

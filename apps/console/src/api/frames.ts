@@ -1,0 +1,40 @@
+import type { Api } from './api.ts';
+import type { FrameInfo } from './types.ts';
+
+/** The list of frames, with the etag that tells whether it has changed. */
+export interface FrameList {
+  readonly frames: readonly FrameInfo[];
+  readonly etag: string | undefined;
+}
+
+/** Reads the list of frames. Returns the same list if the server says that it has not changed. */
+export async function readFrames(api: Api, known?: FrameList): Promise<FrameList> {
+  const headers = known?.etag === undefined ? {} : { 'if-none-match': known.etag };
+  const response = await api.request('/frames', { headers });
+  if (known !== undefined && response.status === 304) return known;
+  const body = (await response.json()) as { readonly frames: readonly FrameInfo[] };
+  return { frames: body.frames, etag: response.headers.get('etag') ?? undefined };
+}
+
+const framePath = (handle: string): string => `/frames/${encodeURIComponent(handle)}`;
+
+/** Sets the seconds after which a frame expires; null: it is kept. */
+export async function setTtl(api: Api, handle: string, ttl: number | null): Promise<void> {
+  const headers = { 'content-type': 'application/json' };
+  await api.request(framePath(handle), { method: 'PATCH', headers, body: JSON.stringify({ ttl }) });
+}
+
+/** Drops a frame. */
+export async function dropFrame(api: Api, handle: string): Promise<void> {
+  await api.request(framePath(handle), { method: 'DELETE' });
+}
+
+/** Keeps the answer of SQL as a frame, and returns its metadata. */
+export async function keepQuery(
+  api: Api,
+  query: { readonly sql: string; readonly engine: string; readonly handle?: string; readonly ttl?: number },
+): Promise<FrameInfo> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await api.request('/frames', { method: 'POST', headers, body: JSON.stringify(query) });
+  return (await response.json()) as FrameInfo;
+}

@@ -1,0 +1,41 @@
+import type { JSX } from 'preact';
+
+/** Paths in a box of 16 by 16, drawn with a line of 1.5. */
+const PATHS = {
+  chart: 'M2 2v12h12M4.5 10.5 7.5 7l2.5 2 4-5.5',
+  check: 'M3 8.5 6.5 12 13 4.5',
+  chevron: 'M6 3.5 10.5 8 6 12.5',
+  clock: 'M8 1.75a6.25 6.25 0 1 0 0 12.5 6.25 6.25 0 0 0 0-12.5ZM8 4.5V8l2.5 1.75',
+  close: 'M4 4l8 8M12 4l-8 8',
+  code: 'M5.5 4.5 2 8l3.5 3.5M10.5 4.5 14 8l-3.5 3.5',
+  copy: 'M6 5.5h7.5v8H6zM3 10.5V2.5h7',
+  database: 'M2.5 4c0-1.25 2.5-2 5.5-2s5.5.75 5.5 2-2.5 2-5.5 2-5.5-.75-5.5-2ZM2.5 4v8c0 1.25 2.5 2 5.5 2s5.5-.75 5.5-2V4M2.5 8c0 1.25 2.5 2 5.5 2s5.5-.75 5.5-2',
+  download: 'M8 2v8.5M4.5 7.25 8 10.75l3.5-3.5M2.5 13.75h11',
+  help: 'M8 1.75a6.25 6.25 0 1 0 0 12.5 6.25 6.25 0 0 0 0-12.5ZM6 6.25A2 2 0 0 1 8 4.6c1.1 0 2 .75 2 1.75C10 7.75 8 7.75 8 9.2M8 11.2v.2',
+  info: 'M8 1.75a6.25 6.25 0 1 0 0 12.5 6.25 6.25 0 0 0 0-12.5ZM8 7.25v4M8 4.75v.2',
+  key: 'M5 7.75a3.25 3.25 0 1 0 0 .5h9M11.5 8.25v2.5M13.75 8.25v2',
+  link: 'M6.75 9.25a2.75 2.75 0 0 0 4 0l2.25-2.25a2.83 2.83 0 0 0-4-4L8 4M9.25 6.75a2.75 2.75 0 0 0-4 0L3 9a2.83 2.83 0 0 0 4 4l1-1',
+  menu: 'M2 4h12M2 8h12M2 12h12',
+  moon: 'M13.5 9.5A5.75 5.75 0 0 1 6.5 2.5a5.75 5.75 0 1 0 7 7Z',
+  plus: 'M8 2.75v10.5M2.75 8h10.5',
+  refresh: 'M13.5 8A5.5 5.5 0 1 1 11.6 3.85M13.5 1.75v3.5H10',
+  search: 'M7 2.25a4.75 4.75 0 1 0 0 9.5 4.75 4.75 0 0 0 0-9.5ZM10.5 10.5l3.5 3.5',
+  star: 'M8 1.9l1.85 3.85 4.2.6-3.05 2.95.75 4.2L8 11.5l-3.75 2 .75-4.2L1.95 6.35l4.2-.6Z',
+  sun: 'M8 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6ZM8 1v1.25M8 13.75V15M1 8h1.25M13.75 8H15M3 3l.9.9M12.1 12.1l.9.9M3 13l.9-.9M12.1 3.9 13 3',
+  system: 'M8 1.75a6.25 6.25 0 1 0 0 12.5ZM8 1.75a6.25 6.25 0 0 1 0 12.5',
+  table: 'M2 3h12v10H2zM2 6.5h12M6 6.5V13',
+  trash: 'M2.5 4h11M6 4V2.25h4V4M4 4l.6 9.75h6.8L12 4M6.75 6.75v4.5M9.25 6.75v4.5',
+  upload: 'M8 10.75V2.25M4.5 5.5 8 2l3.5 3.5M2.5 13.75h11',
+  warning: 'M8 2 1.5 13.5h13ZM8 6.5v3.25M8 11.6v.2',
+} as const;
+
+export type IconName = keyof typeof PATHS;
+
+/** A small picture beside a text or in a button that has a name; screen readers skip it. */
+export function Icon({ name, isFilled = false }: { readonly name: IconName; readonly isFilled?: boolean }): JSX.Element {
+  return (
+    <svg class={isFilled ? 'icon filled' : 'icon'} viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+      <path d={PATHS[name]} />
+    </svg>
+  );
+}

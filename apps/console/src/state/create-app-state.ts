@@ -1,0 +1,92 @@
+import { computed, effect, signal } from '@preact/signals';
+import { createApi } from '../api/api.ts';
+import type { EngineName, ServerInfo } from '../api/types.ts';
+import type { AppState, Banner, Sheet } from './app-state.ts';
+import { createCommands } from './commands.ts';
+import { createHistory } from './history.ts';
+import { createServerState } from './server-state.ts';
+import { createStore, type StorageArea } from './store.ts';
+import { createTabList } from './tab-list.ts';
+import { createTheme, type ColorScheme } from './theme.ts';
+
+/** How long a notice is shown. */
+const NOTICE_MS = 5000;
+
+/** What the state takes from the browser. */
+export interface AppStateOptions {
+  /** The address of the API. */
+  readonly base: URL;
+  readonly send: typeof fetch;
+  /** Kept until the browser's tab is closed. It comes first, so that two of the browser's tabs do not share theirs. */
+  readonly session: StorageArea;
+  /** Kept for good. */
+  readonly local: StorageArea;
+  /** Whether the operating system prefers dark colours. */
+  readonly colorScheme: ColorScheme;
+}
+
+/** Creates the state of the console, and starts to load what the server has. */
+export function createAppState({ base, send, session, local, colorScheme }: AppStateOptions): AppState & {
+  setVisible(isVisible: boolean): void;
+} {
+  const server = createServerState((observer) => createApi(base, observer, send));
+  // Tenants do not see what others typed, nor do two servers behind one origin.
+  const storesOf = (tenant: string) => ({
+    tabs: createStore([session, local], `svc:${base.pathname}:${tenant}`),
+    kept: createStore([local], `svc:${base.pathname}:${tenant}`),
+  });
+  const tabs = createTabList(storesOf('').tabs);
+  const history = createHistory(storesOf('').kept);
+  const tenant = computed(() => server.info.value?.caller?.tenant ?? '');
+  effect(() => {
+    const stores = storesOf(tenant.value);
+    tabs.load(stores.tabs);
+    history.load(stores.kept);
+  });
+  const announcement = signal('');
+  const notice = signal('');
+  let noticeTimer: ReturnType<typeof setTimeout> | undefined;
+  const busyTabs = signal<ReadonlySet<string>>(new Set());
+  return {
+    ...server,
+    ...createTheme(createStore([local], 'svc'), colorScheme),
+    refreshFrames: server.refresh,
+    tabs: tabs.tabs,
+    currentTab: tabs.current,
+    selectTab: tabs.select,
+    stepTab: tabs.step,
+    closeTab: tabs.close,
+    reopenTab: tabs.reopen,
+    openTab: tabs.open,
+    openFrame: tabs.openFrame,
+    openQuery: (sql, engine) => tabs.openQuery(sql, engine ?? firstEngine(server.info.value)),
+    updateTab: tabs.update,
+    setView: tabs.setView,
+    busyTabs,
+    setBusy(id, isBusy) {
+      const busy = new Set(busyTabs.peek());
+      if (isBusy) busy.add(id);
+      else busy.delete(id);
+      busyTabs.value = busy;
+    },
+    banner: signal<Banner | undefined>(undefined),
+    sheet: signal<Sheet | undefined>(undefined),
+    announcement,
+    // The same text twice would not be read again.
+    announce: (text) => (announcement.value = announcement.peek() === text ? `${text}\u00a0` : text),
+    notice,
+    notify(text) {
+      clearTimeout(noticeTimer);
+      notice.value = text;
+      noticeTimer = setTimeout(() => (notice.value = ''), NOTICE_MS);
+    },
+    history,
+    commands: createCommands(),
+  };
+}
+
+/** The engine of a new query: the one over this server's frames, if there is one. */
+export function firstEngine(info: ServerInfo | undefined): EngineName {
+  if (info === undefined || info.engines.includes('local')) return 'local';
+  return info.engines.includes(info.defaultEngine) ? info.defaultEngine : (info.engines[0] ?? 'local');
+}

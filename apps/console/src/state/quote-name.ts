@@ -1,0 +1,18 @@
+/** A name that SQL reads the same without quotes. */
+const PLAIN_NAME = /^[a-z_][a-z0-9_]*$/;
+
+/** Returns a name as SQL writes it: in quotes unless it is plainly a name. */
+export function quoteName(name: string): string {
+  return PLAIN_NAME.test(name) && !RESERVED.has(name) ? name : `"${name.replaceAll('"', '""')}"`;
+}
+
+/** The words that both DuckDB and Spark reserve, or that begin a statement. */
+const RESERVED = new Set(
+  `all analyse analyze and any array as asc asymmetric between both by case cast check collate column constraint create cross
+  default deferrable delete desc describe distinct do drop else end except exists explain false fetch for foreign from full
+  grant group having in initially inner insert intersect into is join lambda lateral leading left like limit natural not null
+  offset on only or order outer pivot placing primary qualify references returning right select set show some summarize
+  symmetric table then to trailing true union unique unpivot update using values variadic when where window with`.split(
+    /\s+/,
+  ),
+);

@@ -1,0 +1,58 @@
+import { parseTab } from './parse-tab.ts';
+import type { Tab } from './tabs.ts';
+
+/** The start of the fragment of a shared tab; the number is the version of what follows. */
+const PREFIX = '#1.';
+
+/** The start of the fragment that names a frame, for links written by hand. */
+const FRAME_PREFIX = '#/frames/';
+
+/** The most characters of a fragment, and of the JSON in it: a link cannot fill the memory of who opens it. */
+const MAX_FRAGMENT_LENGTH = 1_000_000;
+const MAX_JSON_BYTES = 4_000_000;
+
+/** Returns the fragment that opens a tab: browsers do not send it, so that it is in no log. */
+export async function linkFragment(tab: Tab): Promise<string> {
+  const json = new TextEncoder().encode(JSON.stringify(tab));
+  const packed = await bytesOf(new Blob([json]).stream().pipeThrough(new CompressionStream('deflate-raw')), Infinity);
+  let text = '';
+  for (const byte of packed) text += String.fromCharCode(byte);
+  return PREFIX + btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+/** Returns the tab of a fragment; undefined if it is not one of ours. Throws if it is damaged. */
+export async function tabFromFragment(fragment: string): Promise<Tab | undefined> {
+  if (fragment.startsWith(FRAME_PREFIX)) {
+    return required(
+      parseTab({ kind: 'frame', id: 'link', handle: decodeURIComponent(fragment.slice(FRAME_PREFIX.length)) }),
+    );
+  }
+  if (!fragment.startsWith(PREFIX)) return undefined;
+  if (fragment.length > MAX_FRAGMENT_LENGTH) throw new RangeError('The link is too long.');
+  const text = atob(fragment.slice(PREFIX.length).replaceAll('-', '+').replaceAll('_', '/'));
+  const packed = Uint8Array.from(text, (character) => character.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+  return required(parseTab(JSON.parse(new TextDecoder().decode(await bytesOf(stream, MAX_JSON_BYTES)))));
+}
+
+function required(tab: Tab | undefined): Tab {
+  if (tab === undefined) throw new TypeError('The link has no tab.');
+  return tab;
+}
+
+async function bytesOf(stream: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  const reader = stream.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    length += value.length;
+    if (length > maxBytes) {
+      await reader.cancel();
+      throw new RangeError('The link is too long.');
+    }
+    chunks.push(new Uint8Array(value));
+  }
+  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+}
