@@ -1,3 +1,43 @@
+import { effect } from '@preact/signals';
 import { render } from 'preact';
+import { App } from './panes/App.tsx';
+import { createAppState } from './state/create-app-state.ts';
+import { tabFromFragment } from './state/share-link.ts';
+import './style/theme.css';
+import './style/controls.css';
+import './style/shell.css';
+import './style/side.css';
+import './style/sheets.css';
+import './style/frame.css';
 
-render(<main>svc</main>, document.body);
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const app = createAppState({
+  base: new URL('./', document.baseURI),
+  send: (...request) => fetch(...request),
+  session: sessionStorage,
+  local: localStorage,
+  colorScheme: { isDark: () => dark.matches, onChange: (listener) => dark.addEventListener('change', listener) },
+});
+
+effect(() => {
+  document.documentElement.style.colorScheme = app.themeChoice.value === 'system' ? '' : app.themeChoice.value;
+});
+document.addEventListener('visibilitychange', () => app.setVisible(document.visibilityState === 'visible'));
+
+/** Opens the tab of the address. It does not run: a link may come from anyone. */
+async function openLink(): Promise<void> {
+  const { hash } = location;
+  if (hash === '') return;
+  // The tab is kept from here on; a reload must not open it again.
+  history.replaceState(null, '', location.pathname + location.search);
+  try {
+    const tab = await tabFromFragment(hash);
+    if (tab) app.openTab(tab);
+  } catch {
+    app.banner.value = { tone: 'warning', text: 'This link is damaged.', hint: 'Copy the whole of it and try again.' };
+  }
+}
+
+window.addEventListener('hashchange', () => void openLink());
+void openLink();
+render(<App app={app} />, document.body);

@@ -9,7 +9,8 @@ const PATHS = {
   close: 'M4 4l8 8M12 4l-8 8',
   code: 'M5.5 4.5 2 8l3.5 3.5M10.5 4.5 14 8l-3.5 3.5',
   copy: 'M6 5.5h7.5v8H6zM3 10.5V2.5h7',
-  database: 'M2.5 4c0-1.25 2.5-2 5.5-2s5.5.75 5.5 2-2.5 2-5.5 2-5.5-.75-5.5-2ZM2.5 4v8c0 1.25 2.5 2 5.5 2s5.5-.75 5.5-2V4M2.5 8c0 1.25 2.5 2 5.5 2s5.5-.75 5.5-2',
+  database:
+    'M2.5 4c0-1.25 2.5-2 5.5-2s5.5.75 5.5 2-2.5 2-5.5 2-5.5-.75-5.5-2ZM2.5 4v8c0 1.25 2.5 2 5.5 2s5.5-.75 5.5-2V4M2.5 8c0 1.25 2.5 2 5.5 2s5.5-.75 5.5-2',
   download: 'M8 2v8.5M4.5 7.25 8 10.75l3.5-3.5M2.5 13.75h11',
   help: 'M8 1.75a6.25 6.25 0 1 0 0 12.5 6.25 6.25 0 0 0 0-12.5ZM6 6.25A2 2 0 0 1 8 4.6c1.1 0 2 .75 2 1.75C10 7.75 8 7.75 8 9.2M8 11.2v.2',
   info: 'M8 1.75a6.25 6.25 0 1 0 0 12.5 6.25 6.25 0 0 0 0-12.5ZM8 7.25v4M8 4.75v.2',
@@ -32,7 +33,13 @@ const PATHS = {
 export type IconName = keyof typeof PATHS;
 
 /** A small picture beside a text or in a button that has a name; screen readers skip it. */
-export function Icon({ name, isFilled = false }: { readonly name: IconName; readonly isFilled?: boolean }): JSX.Element {
+export function Icon({
+  name,
+  isFilled = false,
+}: {
+  readonly name: IconName;
+  readonly isFilled?: boolean;
+}): JSX.Element {
   return (
     <svg class={isFilled ? 'icon filled' : 'icon'} viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
       <path d={PATHS[name]} />

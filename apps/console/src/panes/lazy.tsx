@@ -5,7 +5,10 @@ import { useEffect, useState } from 'preact/hooks';
 export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>): (props: Props) => JSX.Element {
   let loaded: ComponentType<Props> | undefined;
   return function Lazy(props) {
-    const [state, setState] = useState<{ readonly attempt: number; readonly hasFailed: boolean }>({ attempt: 0, hasFailed: false });
+    const [state, setState] = useState<{ readonly attempt: number; readonly hasFailed: boolean }>({
+      attempt: 0,
+      hasFailed: false,
+    });
     useEffect(() => {
       let isGone = false;
       if (loaded !== undefined) return undefined;

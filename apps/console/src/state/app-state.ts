@@ -4,6 +4,7 @@ import type { ApiError } from '../api/api-error.ts';
 import type { EngineName, FrameInfo, ServerInfo } from '../api/types.ts';
 import type { Commands } from './commands.ts';
 import type { History } from './history.ts';
+import type { Uploads } from './uploads.ts';
 import type { FrameTab, QueryTab, Tab, View } from './tabs.ts';
 
 /** What a tab can change of itself; its id and kind stay. */
@@ -83,6 +84,9 @@ export interface AppState {
   readonly notice: ReadonlySignal<string>;
   /** Shows a text for a few seconds; screen readers read it. */
   notify(text: string): void;
+  readonly uploads: Uploads;
+  /** The files that were dropped or picked, until the upload sheet has taken them. */
+  readonly pickedFiles: Signal<readonly File[]>;
   readonly history: History;
   readonly commands: Commands;
 }

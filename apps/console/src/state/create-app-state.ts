@@ -7,6 +7,7 @@ import { createHistory } from './history.ts';
 import { createServerState } from './server-state.ts';
 import { createStore, type StorageArea } from './store.ts';
 import { createTabList } from './tab-list.ts';
+import { createUploads } from './uploads.ts';
 import { createTheme, type ColorScheme } from './theme.ts';
 
 /** How long a notice is shown. */
@@ -43,10 +44,20 @@ export function createAppState({ base, send, session, local, colorScheme }: AppS
     tabs.load(stores.tabs);
     history.load(stores.kept);
   });
+  const uploads = createUploads(server.api, (job) => {
+    if (job.state !== 'done') return;
+    notify(`${job.upload.handle} is stored.`);
+    void server.refresh();
+  });
   const announcement = signal('');
   const notice = signal('');
   let noticeTimer: ReturnType<typeof setTimeout> | undefined;
   const busyTabs = signal<ReadonlySet<string>>(new Set());
+  function notify(text: string): void {
+    clearTimeout(noticeTimer);
+    notice.value = text;
+    noticeTimer = setTimeout(() => (notice.value = ''), NOTICE_MS);
+  }
   return {
     ...server,
     ...createTheme(createStore([local], 'svc'), colorScheme),
@@ -75,11 +86,9 @@ export function createAppState({ base, send, session, local, colorScheme }: AppS
     // The same text twice would not be read again.
     announce: (text) => (announcement.value = announcement.peek() === text ? `${text}\u00a0` : text),
     notice,
-    notify(text) {
-      clearTimeout(noticeTimer);
-      notice.value = text;
-      noticeTimer = setTimeout(() => (notice.value = ''), NOTICE_MS);
-    },
+    notify,
+    uploads,
+    pickedFiles: signal<readonly File[]>([]),
     history,
     commands: createCommands(),
   };

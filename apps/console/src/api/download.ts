@@ -1,0 +1,38 @@
+import type { Api, ApiRequest } from './api.ts';
+
+/** What is downloaded: a path of the API, its parameters, and the name of the file. */
+export interface Download {
+  readonly path: string;
+  readonly params?: ApiRequest['params'];
+  readonly fileName: string;
+}
+
+/** The part of the File System Access API that is used; not every browser has it. */
+interface FilePickerWindow {
+  readonly showSaveFilePicker?: (options: { readonly suggestedName: string }) => Promise<{
+    createWritable(): Promise<WritableStream<Uint8Array>>;
+  }>;
+}
+
+/**
+ * Downloads a file. Without a token the browser does it alone, as for any link. A link cannot have a token: then the page
+ * reads the answer and writes it to the file that the user picks, or keeps it in memory if the browser cannot do that.
+ */
+export async function download(api: Api, { path, params, fileName }: Download): Promise<void> {
+  if (Object.keys(api.authorization()).length === 0) return clickLink(api.url(path, params), fileName);
+  const picker = window as FilePickerWindow;
+  const file = await picker.showSaveFilePicker?.({ suggestedName: fileName });
+  const response = await api.request(path, { ...(params && { params }) });
+  if (file !== undefined && response.body !== null) return response.body.pipeTo(await file.createWritable());
+  const address = URL.createObjectURL(await response.blob());
+  clickLink(address, fileName);
+  // The browser reads the blob after the click.
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}
+
+function clickLink(address: string, fileName: string): void {
+  const link = document.createElement('a');
+  link.href = address;
+  link.download = fileName;
+  link.click();
+}

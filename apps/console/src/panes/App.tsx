@@ -1,0 +1,56 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { AppState } from '../state/app-state.ts';
+import { Banners } from './Banners.tsx';
+import { DropArea } from './DropArea.tsx';
+import { EmptyServer } from './EmptyServer.tsx';
+import { FramePane } from './FramePane.tsx';
+import { Header } from './Header.tsx';
+import { Sheets } from './Sheets.tsx';
+import { Sidebar } from './Sidebar.tsx';
+import { SignIn } from './SignIn.tsx';
+import { TabBar } from './TabBar.tsx';
+import { useAppCommands } from './app-commands.ts';
+import { useKeys } from './use-keys.ts';
+import { UploadTray } from './UploadTray.tsx';
+
+/** The whole page. */
+export function App({ app }: { readonly app: AppState }): JSX.Element {
+  const isDrawerOpen = useSignal(false);
+  useAppCommands(app, isDrawerOpen);
+  useKeys(app);
+  const { currentTab } = app;
+  const tab = currentTab.value;
+  useEffect(() => {
+    isDrawerOpen.value = false;
+    const title = tab?.kind === 'frame' ? tab.handle : tab?.title;
+    const isBusy = tab !== undefined && app.busyTabs.value.has(tab.id);
+    document.title = `${isBusy ? '⏳ ' : ''}${title === undefined ? '' : `${title} · `}svc`;
+  }, [tab?.id, app.busyTabs.value]);
+  return (
+    <div class={isDrawerOpen.value ? 'app drawer-open' : 'app'}>
+      <Header app={app} isDrawerOpen={isDrawerOpen} />
+      <Sidebar app={app} onClose={() => (isDrawerOpen.value = false)} />
+      <main class="work" tabIndex={-1} aria-label="Work area">
+        <Banners app={app} />
+        <TabBar app={app} />
+        <TabBody app={app} />
+      </main>
+      <UploadTray app={app} />
+      <DropArea app={app} />
+      <Sheets app={app} />
+      {app.connection.value === 'signed-out' && <SignIn app={app} />}
+      <div class="off-screen" aria-live="polite">
+        {app.announcement.value}
+      </div>
+    </div>
+  );
+}
+
+/** What the current tab shows; without a tab, what can be done first. */
+function TabBody({ app }: { readonly app: AppState }): JSX.Element | null {
+  const tab = app.currentTab.value;
+  if (tab === undefined) return <EmptyServer app={app} />;
+  return tab.kind === 'frame' ? <FramePane key={tab.id} app={app} tab={tab} /> : null;
+}

@@ -1,0 +1,56 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { Icon } from './Icon.tsx';
+
+/** A modal dialog. Escape, the button and a click beside it close it; then the focus is again where it was. */
+export function Dialog(props: {
+  readonly title: string;
+  readonly name: string;
+  /** Whether the title is only for screen readers. */
+  readonly isBare?: boolean;
+  /** Without it, the dialog cannot be closed. */
+  readonly onClose?: () => void;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  const { title, name, isBare = false, onClose, children } = props;
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const { current } = dialog;
+    current?.showModal();
+    return () => current?.close();
+  }, []);
+  const titleId = `${name}-title`;
+  return (
+    <dialog
+      ref={dialog}
+      class={name}
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose?.();
+      }}
+      // Browsers close a dialog at the second Escape, whatever the page says.
+      onClose={() => (onClose ? onClose() : dialog.current?.isConnected && dialog.current.showModal())}
+      onPointerDown={(event) => event.target === dialog.current && onClose?.()}
+    >
+      <div class="dialog-body">
+        <header class={isBare ? 'off-screen' : ''}>
+          <h2 id={titleId}>{title}</h2>
+          {onClose && (
+            <button
+              type="button"
+              class="quiet"
+              onClick={onClose}
+              aria-label="Close"
+              title="Close (Esc)"
+              tabIndex={isBare ? -1 : 0}
+            >
+              <Icon name="close" />
+            </button>
+          )}
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,44 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { AppState } from '../state/app-state.ts';
+import { Icon } from './Icon.tsx';
+
+/** Files can be dropped anywhere on the page; while they are over it, it says so. */
+export function DropArea({ app }: { readonly app: AppState }): JSX.Element | null {
+  const isOver = useSignal(false);
+  useEffect(() => {
+    const onDragOver = (event: DragEvent): void => {
+      if (!event.dataTransfer?.types.includes('Files')) return;
+      event.preventDefault();
+      event.dataTransfer.dropEffect = 'copy';
+      isOver.value = true;
+    };
+    const onDragLeave = (event: DragEvent): void => {
+      if (event.relatedTarget === null) isOver.value = false;
+    };
+    const onDrop = (event: DragEvent): void => {
+      isOver.value = false;
+      const files = [...(event.dataTransfer?.files ?? [])];
+      if (files.length === 0) return;
+      event.preventDefault();
+      app.pickedFiles.value = [...app.pickedFiles.peek(), ...files];
+      app.sheet.value = 'upload';
+    };
+    const listeners = { dragover: onDragOver, dragleave: onDragLeave, drop: onDrop };
+    for (const [name, listener] of Object.entries(listeners))
+      document.addEventListener(name, listener as EventListener);
+    return () => {
+      for (const [name, listener] of Object.entries(listeners))
+        document.removeEventListener(name, listener as EventListener);
+    };
+  }, [app]);
+  if (!isOver.value) return null;
+  return (
+    <div class="drop-area" aria-hidden="true">
+      <p>
+        <Icon name="upload" /> Drop to put as frames
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,92 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { keepQuery } from '../api/frames.ts';
+import type { AppState } from '../state/app-state.ts';
+import { SAMPLE_HANDLE, SAMPLE_SQL } from '../state/sample-data.ts';
+import { CopyButton } from './CopyButton.tsx';
+import { ErrorBox } from './ErrorBox.tsx';
+import { Icon } from './Icon.tsx';
+import { Key } from './Key.tsx';
+
+/** What is shown without a tab: what can be done next. */
+export function EmptyServer({ app }: { readonly app: AppState }): JSX.Element {
+  if (!app.hasFrames.value) {
+    return <div class="empty">{app.connection.value === 'loading' && <p role="status">Connecting…</p>}</div>;
+  }
+  return app.frames.value.length === 0 ? <FirstFrame app={app} /> : <NoTab app={app} />;
+}
+
+/** An empty server: three ways to the first frame. */
+function FirstFrame({ app }: { readonly app: AppState }): JSX.Element {
+  const command = `curl${curlToken(app)} -T trades.csv ${app.api.url('/frames/trades')}`;
+  const hasLocal = app.info.value?.engines.includes('local') === true;
+  return (
+    <div class="empty">
+      <h2>No frames yet.</h2>
+      <p>A frame is a table with a name. Put one here, then look at it, query it, plot it.</p>
+      <button type="button" class="big-drop" onClick={() => (app.sheet.value = 'upload')}>
+        <Icon name="upload" />
+        <strong>Drop files here, or choose them</strong>
+        <small>{app.info.value?.formats.in.join(', ')}</small>
+      </button>
+      <p>From a terminal:</p>
+      <p class="command">
+        <code>{command}</code>
+        <CopyButton text={command} label="Copy the command" />
+      </p>
+      {hasLocal && <SampleButton app={app} />}
+    </div>
+  );
+}
+
+function SampleButton({ app }: { readonly app: AppState }): JSX.Element {
+  const isBusy = useSignal(false);
+  const error = useSignal<Error | undefined>(undefined);
+  const make = async (): Promise<void> => {
+    isBusy.value = true;
+    error.value = undefined;
+    try {
+      await keepQuery(app.api, { sql: SAMPLE_SQL, engine: 'local', handle: SAMPLE_HANDLE });
+      await app.refreshFrames();
+      app.openFrame(SAMPLE_HANDLE);
+    } catch (thrown) {
+      error.value = thrown instanceof Error ? thrown : new Error(String(thrown));
+    }
+    isBusy.value = false;
+  };
+  return (
+    <>
+      <p>
+        Or try it:{' '}
+        <button type="button" disabled={isBusy.value} onClick={() => void make()}>
+          {isBusy.value ? 'Making sample data…' : 'Make sample data'}
+        </button>
+      </p>
+      {error.value && <ErrorBox error={error.value} />}
+    </>
+  );
+}
+
+function NoTab({ app }: { readonly app: AppState }): JSX.Element {
+  const hasEngine = (app.info.value?.engines.length ?? 0) > 0;
+  return (
+    <div class="empty">
+      <h2>Choose a frame</h2>
+      <p>
+        Choose one from the list, or type a name after <Key of="Ctrl+K" />.
+      </p>
+      {hasEngine ? (
+        <button type="button" class="primary" onClick={() => app.openQuery('')}>
+          <Icon name="code" /> New query
+        </button>
+      ) : (
+        <p>This server has no SQL engine: its frames can be read, uploaded and downloaded.</p>
+      )}
+    </div>
+  );
+}
+
+/** The option of curl with the token, if the server wants one; the token itself is never shown. */
+export function curlToken(app: AppState): string {
+  return app.info.value?.authentication.isRequired ? ' -H "Authorization: Bearer $SVC_TOKEN"' : '';
+}

@@ -1,0 +1,90 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { ColumnInfo, FrameInfo } from '../api/types.ts';
+import type { AppState } from '../state/app-state.ts';
+import { formatBytes, formatCount, timeLeft } from '../state/format.ts';
+import { quoteName } from '../state/quote-name.ts';
+import { Icon } from './Icon.tsx';
+import { useNow } from './use-now.ts';
+
+/** How many columns of a frame the list shows. */
+const MAX_COLUMNS = 200;
+
+/** A frame in the list: its name opens it, the arrow shows its columns. */
+export function FrameItem(props: {
+  readonly app: AppState;
+  readonly frame: FrameInfo;
+  readonly isCurrent: boolean;
+}): JSX.Element {
+  const { app, frame, isCurrent } = props;
+  const isOpen = useSignal(false);
+  const columnsId = `columns-${frame.handle}`;
+  return (
+    <li class={isCurrent ? 'frame current' : 'frame'}>
+      <button
+        type="button"
+        class="quiet expand"
+        aria-expanded={isOpen.value}
+        aria-controls={columnsId}
+        aria-label={`Columns of ${frame.handle}`}
+        onClick={() => (isOpen.value = !isOpen.value)}
+      >
+        <Icon name="chevron" />
+      </button>
+      <button
+        type="button"
+        class="open"
+        aria-current={isCurrent ? 'true' : undefined}
+        onClick={() => app.openFrame(frame.handle)}
+      >
+        <span class="name">{frame.handle}</span>
+        <span class="rows">{formatCount(frame.rows)}</span>
+        <span class="details">
+          {formatBytes(frame.bytes)} · {frame.tier}
+        </span>
+        <TimeLeft frame={frame} />
+      </button>
+      {app.info.value?.engines.includes('local') && (
+        <button
+          type="button"
+          class="quiet query"
+          title={`Query ${frame.handle}`}
+          aria-label={`Query ${frame.handle}`}
+          onClick={() => app.openQuery(`select *\nfrom ${quoteName(frame.handle)}\nlimit 1000`, 'local')}
+        >
+          <Icon name="code" />
+        </button>
+      )}
+      <div id={columnsId} hidden={!isOpen.value}>
+        {isOpen.value && <ColumnList columns={frame.columns} />}
+      </div>
+    </li>
+  );
+}
+
+function TimeLeft({ frame }: { readonly frame: FrameInfo }): JSX.Element | null {
+  const left = timeLeft(frame.expires, useNow(frame.expires !== null));
+  return left === undefined ? null : (
+    <span class="expires" title={`Expires ${frame.expires ?? ''}`}>
+      <Icon name="clock" />
+      {left}
+    </span>
+  );
+}
+
+/** The names and types of columns. */
+export function ColumnList({ columns }: { readonly columns: readonly ColumnInfo[] }): JSX.Element {
+  return (
+    <ul class="columns">
+      {columns.slice(0, MAX_COLUMNS).map(({ name, type }) => (
+        <li key={name}>
+          <span class="name">{name}</span>
+          <span class="type">{type}</span>
+        </li>
+      ))}
+      {columns.length > MAX_COLUMNS && (
+        <li class="nothing">{formatCount(columns.length - MAX_COLUMNS)} more columns</li>
+      )}
+    </ul>
+  );
+}

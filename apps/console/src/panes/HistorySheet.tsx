@@ -1,0 +1,89 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { AppState } from '../state/app-state.ts';
+import { countOf, formatSpan, formatTime } from '../state/format.ts';
+import type { HistoryEntry } from '../state/history.ts';
+import { Dialog } from './Dialog.tsx';
+import { Icon } from './Icon.tsx';
+
+/** The SQL that was run in this browser. An entry opens in a new tab and does not run. */
+export function HistorySheet({ app }: { readonly app: AppState }): JSX.Element {
+  const filter = useSignal('');
+  const isSure = useSignal(false);
+  const close = (): void => {
+    app.sheet.value = undefined;
+  };
+  const word = filter.value.toLowerCase();
+  const found = app.history.entries.value.filter(({ sql }) => sql.toLowerCase().includes(word));
+  const shown = [...found.filter(({ isStarred }) => isStarred), ...found.filter(({ isStarred }) => !isStarred)];
+  const open = (entry: HistoryEntry): void => {
+    app.openQuery(entry.sql, entry.engine);
+    close();
+  };
+  return (
+    <Dialog title="History" name="history" onClose={close}>
+      <input
+        type="search"
+        aria-label="Filter the history"
+        placeholder="Filter"
+        value={filter.value}
+        onInput={(event) => (filter.value = event.currentTarget.value)}
+      />
+      {shown.length === 0 && <p class="nothing">{word ? 'Nothing found.' : 'Queries that you run are listed here.'}</p>}
+      <ul>
+        {shown.map((entry) => (
+          <Entry
+            key={entry.id}
+            entry={entry}
+            onOpen={() => open(entry)}
+            onStar={() => app.history.star(entry.id, !entry.isStarred)}
+          />
+        ))}
+      </ul>
+      <footer>
+        <p>The history is in this browser only.</p>
+        <button
+          type="button"
+          class={isSure.value ? 'danger' : ''}
+          disabled={app.history.entries.value.length === 0}
+          onClick={() => {
+            if (isSure.value) app.history.forgetAll();
+            isSure.value = !isSure.value;
+          }}
+        >
+          {isSure.value ? 'Really forget all' : 'Forget all'}
+        </button>
+      </footer>
+    </Dialog>
+  );
+}
+
+function Entry(props: {
+  readonly entry: HistoryEntry;
+  readonly onOpen: () => void;
+  readonly onStar: () => void;
+}): JSX.Element {
+  const { entry, onOpen, onStar } = props;
+  const { outcome, rows, elapsedMs } = entry;
+  const result = outcome === 'done' && rows !== undefined ? countOf(rows, 'row') : outcome;
+  return (
+    <li>
+      <button
+        type="button"
+        class="quiet"
+        aria-pressed={entry.isStarred === true}
+        aria-label="Star"
+        title="Star"
+        onClick={onStar}
+      >
+        <Icon name="star" isFilled={entry.isStarred === true} />
+      </button>
+      <button type="button" class="entry" onClick={onOpen}>
+        <code>{entry.sql.trim().slice(0, 300)}</code>
+        <small class={outcome}>
+          {formatTime(entry.ranAtMs)} · {entry.engine} · {result} · {formatSpan(elapsedMs)}
+        </small>
+      </button>
+    </li>
+  );
+}

@@ -1,0 +1,197 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren, JSX } from 'preact';
+import { download } from '../api/download.ts';
+import { dropFrame, setTtl } from '../api/frames.ts';
+import type { FrameInfo } from '../api/types.ts';
+import type { AppState } from '../state/app-state.ts';
+import { formatBytes, formatCount, formatTime, timeLeft } from '../state/format.ts';
+import { CopyButton } from './CopyButton.tsx';
+import { curlToken } from './EmptyServer.tsx';
+import { ErrorBox } from './ErrorBox.tsx';
+import { Icon } from './Icon.tsx';
+import { useNow } from './use-now.ts';
+
+interface PaneProps {
+  readonly app: AppState;
+  readonly frame: FrameInfo;
+}
+
+/** The metadata of a frame, its columns, and what can be done with the whole of it. */
+export function InfoPane({ app, frame }: PaneProps): JSX.Element {
+  return (
+    <div class="info-pane">
+      <section>
+        <h3>Frame</h3>
+        <dl>
+          <Fact name="Name">{frame.handle}</Fact>
+          <Fact name="Rows">{formatCount(frame.rows)}</Fact>
+          <Fact name="Columns">{formatCount(frame.columns.length)}</Fact>
+          <Fact name="Size">
+            {formatBytes(frame.bytes)} · in {frame.tier === 'memory' ? 'memory and on disk' : 'files on disk'}
+          </Fact>
+          <Fact name="Created">{formatTime(Date.parse(frame.created))}</Fact>
+          <Fact name="Version">
+            <code>{frame.version}</code>
+            <CopyButton text={frame.version} label="Copy the version" />
+          </Fact>
+        </dl>
+      </section>
+      <Downloads app={app} frame={frame} />
+      <Expiry app={app} frame={frame} />
+      <Drop app={app} frame={frame} />
+      <section class="wide">
+        <h3>Columns</h3>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">#</th>
+              <th scope="col">Name</th>
+              <th scope="col">Type</th>
+            </tr>
+          </thead>
+          <tbody>
+            {frame.columns.map(({ name, type }, index) => (
+              <tr key={name}>
+                <td>{index + 1}</td>
+                <td>{name}</td>
+                <td class="type">{type}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </div>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }): JSX.Element {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+const FORMATS = ['csv', 'ndjson', 'arrow', 'parquet'] as const;
+
+function Downloads({ app, frame }: PaneProps): JSX.Element {
+  const error = useSignal<Error | undefined>(undefined);
+  const info = app.info.value;
+  const maxRows = info?.limits.maxRows ?? null;
+  const isTooLong = maxRows !== null && frame.rows > maxRows;
+  const formats = FORMATS.filter((format) => info?.formats.out.includes(format));
+  const start = (format: string): void => {
+    const fileName = `${frame.handle}.${format === 'arrow' ? 'arrows' : format}`;
+    error.value = undefined;
+    download(app.api, { path: '/exp', params: { handle: frame.handle, fmt: format }, fileName }).catch(
+      (thrown: unknown) => {
+        const isCancelled = thrown instanceof DOMException && thrown.name === 'AbortError';
+        if (!isCancelled) error.value = thrown instanceof Error ? thrown : new Error(String(thrown));
+      },
+    );
+  };
+  const command = `curl${curlToken(app)} -o ${frame.handle}.csv '${app.api.url('/exp', { handle: frame.handle, fmt: 'csv' })}'`;
+  return (
+    <section>
+      <h3>Download</h3>
+      <p class="buttons">
+        {formats.map((format) => (
+          <button key={format} type="button" disabled={isTooLong} onClick={() => start(format)}>
+            <Icon name="download" /> {format}
+          </button>
+        ))}
+      </p>
+      {isTooLong && (
+        <p>The server sends at most {formatCount(maxRows)} rows at a time: download parts of it by a query.</p>
+      )}
+      {error.value && <ErrorBox error={error.value} />}
+      <p class="command">
+        <code>{command}</code>
+        <CopyButton text={command} label="Copy the command" />
+      </p>
+    </section>
+  );
+}
+
+const TTLS = [
+  ['15 minutes', 900],
+  ['1 hour', 3600],
+  ['1 day', 86_400],
+  ['30 days', 2_592_000],
+] as const;
+
+function Expiry({ app, frame }: PaneProps): JSX.Element {
+  const [error, change] = useChange(app);
+  const left = timeLeft(frame.expires, useNow(frame.expires !== null));
+  return (
+    <section>
+      <h3>Expiry</h3>
+      <p>
+        {left === undefined
+          ? 'It is kept until it is dropped.'
+          : `It expires in ${left}, at ${formatTime(Date.parse(frame.expires ?? ''))}.`}
+      </p>
+      <p class="buttons">
+        {TTLS.map(([title, ttl]) => (
+          <button key={ttl} type="button" onClick={() => change(() => setTtl(app.api, frame.handle, ttl))}>
+            {title}
+          </button>
+        ))}
+        <button
+          type="button"
+          disabled={frame.expires === null}
+          onClick={() => change(() => setTtl(app.api, frame.handle, null))}
+        >
+          Keep
+        </button>
+      </p>
+      <p class="note">The time counts from now.</p>
+      {error && <ErrorBox error={error} />}
+    </section>
+  );
+}
+
+function Drop({ app, frame }: PaneProps): JSX.Element {
+  const isSure = useSignal(false);
+  const [error, change] = useChange(app);
+  const drop = async (): Promise<void> => {
+    await dropFrame(app.api, frame.handle);
+    app.notify(`${frame.handle} is dropped.`);
+  };
+  return (
+    <section>
+      <h3>Drop</h3>
+      {isSure.value ? (
+        <p class="buttons">
+          <button type="button" class="danger" onClick={() => change(drop)}>
+            Drop {frame.handle} for good
+          </button>
+          <button type="button" onClick={() => (isSure.value = false)}>
+            Cancel
+          </button>
+        </p>
+      ) : (
+        <p class="buttons">
+          <button type="button" onClick={() => (isSure.value = true)}>
+            <Icon name="trash" /> Drop…
+          </button>
+        </p>
+      )}
+      {error && <ErrorBox error={error} />}
+    </section>
+  );
+}
+
+/** Returns the error of the last change, and a function that makes one and loads the list again. */
+function useChange(app: AppState): readonly [Error | undefined, (change: () => Promise<void>) => void] {
+  const error = useSignal<Error | undefined>(undefined);
+  const run = (change: () => Promise<void>): void => {
+    error.value = undefined;
+    change().then(
+      () => app.refreshFrames(),
+      (thrown: unknown) => (error.value = thrown instanceof Error ? thrown : new Error(String(thrown))),
+    );
+  };
+  return [error.value, run];
+}

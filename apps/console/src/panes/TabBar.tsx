@@ -1,0 +1,74 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type { AppState } from '../state/app-state.ts';
+import type { Tab } from '../state/tabs.ts';
+import { Icon } from './Icon.tsx';
+
+/** The open tabs. It is a list of buttons and not a `tablist`, because each has a second button that closes it. */
+export function TabBar({ app }: { readonly app: AppState }): JSX.Element {
+  const list = useRef<HTMLUListElement>(null);
+  const currentId = app.currentTab.value?.id;
+  useEffect(() => {
+    list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [currentId]);
+  const canQuery = (app.info.value?.engines.length ?? 1) > 0;
+  return (
+    <nav class="tab-bar" aria-label="Tabs">
+      <ul ref={list}>
+        {app.tabs.value.map((tab) => (
+          <TabItem key={tab.id} app={app} tab={tab} isCurrent={tab.id === currentId} />
+        ))}
+      </ul>
+      {canQuery && (
+        <button
+          type="button"
+          class="quiet"
+          aria-label="New query"
+          title="New query (Alt T)"
+          onClick={() => app.openQuery('')}
+        >
+          <Icon name="plus" />
+        </button>
+      )}
+    </nav>
+  );
+}
+
+function TabItem(props: { readonly app: AppState; readonly tab: Tab; readonly isCurrent: boolean }): JSX.Element {
+  const { app, tab, isCurrent } = props;
+  const title = tab.kind === 'frame' ? tab.handle : tab.title;
+  const isBusy = app.busyTabs.value.has(tab.id);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === 'Delete') app.closeTab(tab.id);
+  };
+  return (
+    <li class={isCurrent ? 'tab current' : 'tab'}>
+      <button
+        type="button"
+        class="title"
+        aria-current={isCurrent ? 'page' : undefined}
+        title={tab.kind === 'query' ? tab.sql.slice(0, 500) || 'Empty query' : `Frame ${tab.handle}`}
+        onClick={() => app.selectTab(tab.id)}
+        onAuxClick={(event) => event.button === 1 && app.closeTab(tab.id)}
+        onKeyDown={onKeyDown}
+      >
+        {isBusy ? (
+          <span class="spinner" role="img" aria-label="Running" />
+        ) : (
+          <Icon name={tab.kind === 'frame' ? 'table' : 'code'} />
+        )}
+        <span class="text">{title}</span>
+      </button>
+      <button
+        type="button"
+        class="quiet close"
+        aria-label={`Close ${title}`}
+        title={isCurrent ? 'Close (Alt W)' : 'Close'}
+        tabIndex={isCurrent ? 0 : -1}
+        onClick={() => app.closeTab(tab.id)}
+      >
+        <Icon name="close" />
+      </button>
+    </li>
+  );
+}

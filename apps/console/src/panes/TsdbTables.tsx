@@ -1,0 +1,93 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { readTsdbColumns, readTsdbTables } from '../api/tsdb-tables.ts';
+import type { ColumnInfo } from '../api/types.ts';
+import type { AppState } from '../state/app-state.ts';
+import { formatCount } from '../state/format.ts';
+import { quoteName } from '../state/quote-name.ts';
+import { ColumnList } from './FrameItem.tsx';
+import { Icon } from './Icon.tsx';
+
+/** The tables of the time-series database behind the server, if there is one. */
+export function TsdbTables({ app, filter }: { readonly app: AppState; readonly filter: string }): JSX.Element | null {
+  const tables = useSignal<readonly string[]>([]);
+  const failure = useSignal<Error | undefined>(undefined);
+  const hasTsdb = app.info.value?.engines.includes('tsdb') === true;
+  const load = (signal?: AbortSignal): void => {
+    readTsdbTables(app.api, signal).then(
+      (names) => {
+        tables.value = names;
+        failure.value = undefined;
+      },
+      (error: unknown) => {
+        if (!signal?.aborted) failure.value = error instanceof Error ? error : new Error(String(error));
+      },
+    );
+  };
+  useEffect(() => {
+    if (!hasTsdb) return undefined;
+    const abort = new AbortController();
+    load(abort.signal);
+    return () => abort.abort();
+  }, [hasTsdb, app.connection.value]);
+  if (!hasTsdb) return null;
+  const found = tables.value.filter((name) => name.toLowerCase().includes(filter.trim().toLowerCase()));
+  return (
+    <section aria-labelledby="tsdb-title">
+      <h2 id="tsdb-title">
+        TSDB
+        <span class="count">{formatCount(found.length)}</span>
+        <button
+          type="button"
+          class="quiet"
+          aria-label="Load the tables again"
+          title="Load again"
+          onClick={() => load()}
+        >
+          <Icon name="refresh" />
+        </button>
+      </h2>
+      {failure.value && <p class="nothing">{failure.value.message}</p>}
+      <ul>
+        {found.map((name) => (
+          <TableItem key={name} app={app} name={name} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function TableItem({ app, name }: { readonly app: AppState; readonly name: string }): JSX.Element {
+  const isOpen = useSignal(false);
+  const columns = useSignal<readonly ColumnInfo[]>([]);
+  const toggle = (): void => {
+    isOpen.value = !isOpen.value;
+    if (!isOpen.value) return;
+    readTsdbColumns(app.api, name).then(
+      (found) => (columns.value = found),
+      (error: unknown) => app.notify(error instanceof Error ? error.message : String(error)),
+    );
+  };
+  return (
+    <li class="frame">
+      <button
+        type="button"
+        class="quiet expand"
+        aria-expanded={isOpen.value}
+        aria-label={`Columns of ${name}`}
+        onClick={toggle}
+      >
+        <Icon name="chevron" />
+      </button>
+      <button
+        type="button"
+        class="open"
+        onClick={() => app.openQuery(`select *\nfrom ${quoteName(name)}\nlimit 1000`, 'tsdb')}
+      >
+        <span class="name">{name}</span>
+      </button>
+      {isOpen.value && <ColumnList columns={columns.value} />}
+    </li>
+  );
+}

@@ -1,0 +1,98 @@
+import type { Signal } from '@preact/signals';
+import type { AppState } from '../state/app-state.ts';
+import { linkFragment } from '../state/share-link.ts';
+import { copyText } from './CopyButton.tsx';
+import { useCommands } from './use-commands.ts';
+
+/** The parts of the page in the order of F6. */
+const AREAS = ['.side input', '.tab-bar [aria-current]', '[data-area="editor"]', '[data-area="view"]', '[role="grid"]'];
+
+/** Adds the commands that are always there. */
+export function useAppCommands(app: AppState, isDrawerOpen: Signal<boolean>): void {
+  const current = (): string => app.currentTab.peek()?.id ?? '';
+  useCommands(
+    app,
+    [
+      {
+        id: 'palette',
+        title: 'Go to a frame, tab or command',
+        key: 'Ctrl+K',
+        group: 'Go to',
+        isListed: false,
+        run: open('palette'),
+      },
+      { id: 'filter', title: 'Filter the frames', key: '/', group: 'Go to', run: () => focusFilter(isDrawerOpen) },
+      {
+        id: 'area.next',
+        title: 'Go to the next area of the page',
+        key: 'F6',
+        group: 'Go to',
+        isListed: false,
+        run: nextArea,
+      },
+      { id: 'tab.new', title: 'Open a new query', key: 'Alt+T', group: 'Tabs', run: () => app.openQuery('') },
+      { id: 'tab.close', title: 'Close the tab', key: 'Alt+W', group: 'Tabs', run: () => app.closeTab(current()) },
+      {
+        id: 'tab.reopen',
+        title: 'Reopen the tab closed last',
+        key: 'Alt+Shift+T',
+        group: 'Tabs',
+        run: () => app.reopenTab(),
+      },
+      {
+        id: 'tab.previous',
+        title: 'Go to the previous tab',
+        key: 'Alt+ArrowLeft',
+        group: 'Tabs',
+        run: () => app.stepTab(-1),
+      },
+      { id: 'tab.next', title: 'Go to the next tab', key: 'Alt+ArrowRight', group: 'Tabs', run: () => app.stepTab(1) },
+      { id: 'tab.link', title: 'Copy a link to the tab', key: 'Alt+L', group: 'Tabs', run: () => void copyLink(app) },
+      { id: 'upload', title: 'Upload files', key: 'u', group: 'Frame', run: open('upload') },
+      { id: 'history', title: 'Show the history of queries', key: 'Alt+H', group: 'Query', run: open('history') },
+      { id: 'help', title: 'Show all keys', key: '?', group: 'Console', run: open('help') },
+      { id: 'theme', title: 'Change between light and dark', group: 'Console', run: () => app.toggleTheme() },
+      { id: 'refresh', title: 'Load the list of frames again', group: 'Console', run: () => void app.refreshFrames() },
+    ],
+    [app],
+  );
+  function open(sheet: 'palette' | 'help' | 'upload' | 'history'): () => void {
+    return () => {
+      app.sheet.value = sheet;
+    };
+  }
+}
+
+function focusFilter(isDrawerOpen: Signal<boolean>): void {
+  isDrawerOpen.value = true;
+  // The drawer is shown by the next paint only.
+  requestAnimationFrame(() => document.querySelector<HTMLInputElement>('.side input')?.focus());
+}
+
+/** Moves the focus to the next area; after the last one the browser has the key, for its own parts. */
+function nextArea(): void | false {
+  const areas = AREAS.flatMap((selector) => document.querySelector<HTMLElement>(selector) ?? []);
+  const shown = areas.filter((area) => area.checkVisibility());
+  const at = shown.findLastIndex((area) => isAtOrAfter(area, document.activeElement));
+  const next = shown[at + 1];
+  if (next === undefined) return false;
+  next.focus();
+}
+
+/** Whether an element is the area or comes after its start in the page. */
+function isAtOrAfter(area: HTMLElement, element: Element | null): boolean {
+  if (element === null || element === document.body) return false;
+  return area === element || (area.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0;
+}
+
+/** Copies the address that opens the current tab on another machine. It does not run anything there. */
+export async function copyLink(app: AppState): Promise<void> {
+  const tab = app.currentTab.peek();
+  if (tab === undefined) return;
+  const target = new URL(location.href);
+  target.hash = await linkFragment(tab);
+  await copyText(target.href).then(
+    () => app.notify('The link is copied.'),
+    () => app.notify('The browser refused to copy the link.'),
+  );
+}
