@@ -1,0 +1,117 @@
+import { createJsonScanner } from './json-scanner.ts';
+import type { TableReader } from './table-reader.ts';
+import type { ColumnInfo } from './types.ts';
+
+/** Reads a JSON table, as `/exec` and the time-series database send it. */
+export interface JsonTableReader extends TableReader {
+  /** The members of the object other than `dataset`, by their names. They can be incomplete until the end. */
+  readonly members: ReadonlyMap<string, unknown>;
+}
+
+/** Where the reader is in `{"columns":[…],"dataset":[[…],[…]],"count":2}`. */
+type Place = 'start' | 'name' | 'colon' | 'value' | 'after value' | 'row' | 'after row' | 'end';
+
+/** Creates a reader of JSON tables. It keeps the text of cells, so that numbers have all their digits. */
+export function createJsonTableReader(): JsonTableReader {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const scanner = createJsonScanner();
+  const members = new Map<string, unknown>();
+  let columns: readonly ColumnInfo[] | undefined;
+  let place: Place = 'start';
+  let name = '';
+
+  /** Expects one of some characters, and returns the place after it; undefined if it has not come. */
+  function step(next: Readonly<Record<string, Place>>): Place | undefined {
+    const character = scanner.peek();
+    if (character === undefined) return undefined;
+    const after = Object.hasOwn(next, character) ? next[character] : undefined;
+    if (after === undefined) throw notTable();
+    scanner.skip();
+    return after;
+  }
+
+  function readName(): Place | undefined {
+    if (scanner.peek() === '}') return step({ '}': 'end' });
+    const text = scanner.value();
+    if (text === undefined) return undefined;
+    name = String(parsed(text));
+    return 'colon';
+  }
+
+  function readValue(): Place | undefined {
+    if (name === 'dataset') return step({ '[': 'row' });
+    const text = scanner.value();
+    if (text === undefined) return undefined;
+    members.set(name, parsed(text));
+    if (name === 'columns') columns = columnsFrom(members.get(name));
+    return 'after value';
+  }
+
+  function readRow(rows: string[][]): Place | undefined {
+    if (scanner.peek() === ']') return step({ ']': 'after value' });
+    const cells = scanner.cells();
+    if (cells === undefined) return undefined;
+    if (columns === undefined || cells.length !== columns.length) throw notTable();
+    rows.push(cells);
+    return 'after row';
+  }
+
+  /** Reads the next part, and returns the place after it; undefined if it has not come. */
+  function read(rows: string[][]): Place | undefined {
+    switch (place) {
+      case 'start':
+        return step({ '{': 'name' });
+      case 'name':
+        return readName();
+      case 'colon':
+        return step({ ':': 'value' });
+      case 'value':
+        return readValue();
+      case 'after value':
+        return step({ ',': 'name', '}': 'end' });
+      case 'row':
+        return readRow(rows);
+      case 'after row':
+        return step({ ',': 'row', ']': 'after value' });
+      case 'end':
+        return scanner.peek() === undefined ? undefined : step({});
+    }
+  }
+
+  return {
+    members,
+    get columns() {
+      return columns;
+    },
+    get isComplete() {
+      return place === 'end';
+    },
+    push(chunk) {
+      scanner.add(decoder.decode(chunk, { stream: true }));
+      const rows: string[][] = [];
+      for (let next = read(rows); next !== undefined; next = read(rows)) place = next;
+      return rows.length > 0 ? [{ kind: 'json', rows }] : [];
+    },
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw notTable();
+  }
+}
+
+function columnsFrom(value: unknown): readonly ColumnInfo[] {
+  if (!Array.isArray(value)) throw notTable();
+  return value.map((column: unknown) => {
+    const { name, type }: Partial<ColumnInfo> = typeof column === 'object' && column !== null ? column : {};
+    if (typeof name !== 'string' || typeof type !== 'string') throw notTable();
+    return { name, type };
+  });
+}
+
+function notTable(): Error {
+  return new Error('The answer is not a JSON table.');
+}

@@ -1,0 +1,12 @@
+import type { AnswerBatch } from '../rows/answer-batch.ts';
+import type { ColumnInfo } from './types.ts';
+
+/** Reads the rows of an answer while its bytes arrive. */
+export interface TableReader {
+  /** Undefined until they have come. */
+  readonly columns: readonly ColumnInfo[] | undefined;
+  /** Whether the end of the answer has come. */
+  readonly isComplete: boolean;
+  /** Returns the rows that are complete now. Throws if the bytes are not such a table. */
+  push(chunk: Uint8Array): readonly AnswerBatch[];
+}
