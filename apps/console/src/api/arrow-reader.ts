@@ -33,10 +33,12 @@ export function createArrowReader(): TableReader {
 
   function rowsOf({ bytes }: IpcMessage): AnswerBatch {
     if (schema === undefined) throw new Error('The answer has rows before its columns.');
-    return { kind: 'arrow', table: decode([schema, ...dictionaries.map((message) => message.bytes), bytes]) };
+    const table = decode([schema, ...dictionaries.map((message) => message.bytes), bytes]);
+    return { kind: 'arrow', table, rowCount: table.numRows };
   }
 
   return {
+    members: new Map(),
     get columns() {
       return columns;
     },

@@ -2,17 +2,11 @@ import { createJsonScanner } from './json-scanner.ts';
 import type { TableReader } from './table-reader.ts';
 import type { ColumnInfo } from './types.ts';
 
-/** Reads a JSON table, as `/exec` and the time-series database send it. */
-export interface JsonTableReader extends TableReader {
-  /** The members of the object other than `dataset`, by their names. They can be incomplete until the end. */
-  readonly members: ReadonlyMap<string, unknown>;
-}
-
 /** Where the reader is in `{"columns":[…],"dataset":[[…],[…]],"count":2}`. */
 type Place = 'start' | 'name' | 'colon' | 'value' | 'after value' | 'row' | 'after row' | 'end';
 
-/** Creates a reader of JSON tables. It keeps the text of cells, so that numbers have all their digits. */
-export function createJsonTableReader(): JsonTableReader {
+/** Creates a reader of JSON tables, as `/exec` and the time-series database send them. It keeps the text of cells, so that numbers have all their digits. */
+export function createJsonTableReader(): TableReader {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const scanner = createJsonScanner();
   const members = new Map<string, unknown>();
@@ -90,7 +84,7 @@ export function createJsonTableReader(): JsonTableReader {
       scanner.add(decoder.decode(chunk, { stream: true }));
       const rows: string[][] = [];
       for (let next = read(rows); next !== undefined; next = read(rows)) place = next;
-      return rows.length > 0 ? [{ kind: 'json', rows }] : [];
+      return rows.length > 0 ? [{ kind: 'json', rows, rowCount: rows.length }] : [];
     },
   };
 }

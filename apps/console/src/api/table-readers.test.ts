@@ -70,7 +70,7 @@ describe('an Arrow answer', () => {
     }
     let rows = 0;
     try {
-      for (const batch of reader.push(bytes)) rows += batch.kind === 'arrow' ? batch.table.numRows : 0;
+      for (const batch of reader.push(bytes)) rows += batch.rowCount;
     } catch (error) {
       // Nested intervals and decimals.
       expect(error).toBeInstanceOf(NotExact);
@@ -124,7 +124,7 @@ describe('a JSON table', () => {
   test('that was cut off keeps the rows before the cut', () => {
     const reader = createJsonTableReader();
     const batches = reader.push(Buffer.from('{"columns":[{"name":"a","type":"INT"}],"dataset":[[1],[2],[3'));
-    expect(batches).toEqual([{ kind: 'json', rows: [['1'], ['2']] }]);
+    expect(batches).toEqual([{ kind: 'json', rows: [['1'], ['2']], rowCount: 2 }]);
     expect(reader.isComplete).toBe(false);
   });
 
