@@ -1,0 +1,274 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { signal } from '@preact/signals';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { encodeArrowStream } from '../../../../packages/frames/src/index.ts';
+import { bytesOf, longFrame, SAMPLE_FRAMES, streamOfSample } from '../../../../packages/frames/src/testing/index.ts';
+import { createApi } from '../api/api.ts';
+import { MAX_ROWS } from '../api/sql-stream.ts';
+import type { ColumnInfo } from '../api/types.ts';
+import type { AnswerBatch, AnswerEnd } from '../rows/answer-batch.ts';
+import { createRunner, type Runner, type RowSink, type RunState } from './run.ts';
+
+type Handle = (request: IncomingMessage, response: ServerResponse, body: string) => void;
+
+/** Rows that only remember what they were given. */
+interface Kept extends RowSink {
+  readonly batches: AnswerBatch[];
+  readonly ends: AnswerEnd[];
+  isClosed: boolean;
+}
+
+function keptRows(columns: readonly ColumnInfo[]): Kept {
+  const rowCount = signal(0);
+  const kept: Kept = {
+    columns,
+    rowCount,
+    revision: signal(0),
+    failure: signal(undefined),
+    isOutdated: signal(false),
+    batches: [],
+    ends: [],
+    isClosed: false,
+    cell: () => undefined,
+    want: () => undefined,
+    wholeText: async () => '',
+    retry: () => undefined,
+    close: () => (kept.isClosed = true),
+    append(batch) {
+      kept.batches.push(batch);
+      rowCount.value += batch.rowCount;
+    },
+    end: (end) => void kept.ends.push(end),
+  };
+  return kept;
+}
+
+const REQUEST = { sql: 'select 1', engine: 'local', from: 0 } as const;
+
+let server: Server;
+let handle: Handle;
+let seen: { readonly method: string; readonly url: string; readonly id: string; readonly body: string }[];
+let outcomes: [string, number | undefined][];
+let runner: Runner<Kept>;
+let maxRows: number | null;
+
+beforeEach(async () => {
+  seen = [];
+  outcomes = [];
+  maxRows = null;
+  server = createServer(async (request, response) => {
+    const body = (await bytesOf(request)).toString();
+    seen.push({
+      method: request.method ?? '',
+      url: request.url ?? '',
+      id: String(request.headers['x-request-id']),
+      body,
+    });
+    if (request.url?.startsWith('/queries/')) {
+      response.statusCode = request.method === 'DELETE' ? 204 : 200;
+      response.end(request.method === 'DELETE' ? '' : '{"state":"running","elapsedMs":1,"progress":0.5}');
+    } else handle(request, response, body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const quiet = { answered: () => undefined, gone: () => undefined, unauthenticated: () => undefined };
+  runner = createRunner({
+    api: createApi(new URL(`http://127.0.0.1:${port}/`), quiet, fetch),
+    createRows: keptRows,
+    maxRows: () => maxRows,
+    ended: (state, rows) => void outcomes.push([state.kind, rows]),
+  });
+});
+
+afterEach(async () => {
+  runner.close();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+/** Resolves when the state is of a kind. */
+function until(isReached: (state: RunState) => boolean): Promise<RunState> {
+  return new Promise((resolve) => {
+    const stop = runner.state.subscribe((state) => {
+      if (isReached(state)) queueMicrotask(() => (stop(), resolve(state)));
+    });
+  });
+}
+
+const sample = SAMPLE_FRAMES[0];
+const arrow = await bytesOf(encodeArrowStream(streamOfSample(sample)));
+
+describe('a run', () => {
+  test('sends the statement with a limit and ends with its rows and times', async () => {
+    handle = (_request, response) => {
+      response.setHeader('server-timing', 'queue;dur=1, execute;dur=2');
+      response.end(arrow);
+    };
+    await runner.run(REQUEST);
+    expect(seen[0]).toMatchObject({
+      method: 'POST',
+      url: `/exp?engine=local&fmt=arrow&limit=${MAX_ROWS + 1}`,
+      body: 'select 1',
+    });
+    expect(runner.state.value).toMatchObject({ kind: 'done', end: 'complete', timing: { queueMs: 1, executeMs: 2 } });
+    const answer = runner.answer.value;
+    expect([answer?.rows.rowCount.value, answer?.rows.ends, answer?.end]).toEqual([
+      sample.rows.length,
+      ['complete'],
+      'complete',
+    ]);
+    expect(outcomes).toEqual([['done', sample.rows.length]]);
+  });
+
+  test('that fails keeps the answer before it', async () => {
+    handle = (_request, response) => response.end(arrow);
+    await runner.run(REQUEST);
+    const before = runner.answer.value;
+    handle = (_request, response) => {
+      response.statusCode = 400;
+      response.end('{"error":"Syntax error.","code":"invalid_sql","hint":"Correct it.","position":7,"requestId":"r1"}');
+    };
+    await runner.run({ ...REQUEST, sql: 'select nope' });
+    expect(runner.state.value).toMatchObject({
+      kind: 'failed',
+      error: { message: 'Syntax error.', code: 'invalid_sql', hint: 'Correct it.', position: 7, requestId: 'r1' },
+    });
+    expect(runner.answer.value).toBe(before);
+    expect(before?.rows.isClosed).toBe(false);
+  });
+
+  test('releases the answer before it when its own columns come', async () => {
+    handle = (_request, response) => response.end(arrow);
+    await runner.run(REQUEST);
+    const before = runner.answer.value?.rows;
+    await runner.run(REQUEST);
+    expect([before?.isClosed, runner.answer.value?.rows.isClosed]).toEqual([true, false]);
+  });
+
+  test('whose connection breaks keeps its rows, marked incomplete', async () => {
+    handle = (_request, response) => {
+      response.setHeader('content-length', arrow.length);
+      response.write(arrow.subarray(0, arrow.length - 8), () => response.destroy());
+    };
+    await runner.run(REQUEST);
+    expect(runner.state.value).toMatchObject({ kind: 'done', end: 'cut' });
+    expect(runner.answer.value?.rows.ends).toEqual(['cut']);
+  });
+
+  test('without the mark at the end of its stream is incomplete', async () => {
+    handle = (_request, response) => response.end(arrow.subarray(0, arrow.length - 8));
+    await runner.run(REQUEST);
+    expect(runner.state.value).toMatchObject({ kind: 'done', end: 'cut' });
+  });
+
+  test('of a server that is gone fails', async () => {
+    handle = (_request, response) => response.destroy();
+    await runner.run(REQUEST);
+    expect(runner.state.value).toMatchObject({ kind: 'failed', error: { name: 'ServerGone' } });
+  });
+
+  test('with more rows than a page holds ends the stream', async () => {
+    const long = await bytesOf(encodeArrowStream(longFrame(MAX_ROWS + 1)));
+    handle = (_request, response) => response.end(long);
+    await runner.run(REQUEST);
+    expect(runner.state.value).toMatchObject({ kind: 'done', end: 'limited' });
+    expect(runner.answer.value?.rows.rowCount.value).toBe(MAX_ROWS);
+  });
+
+  test('asks for no more rows than the server allows, and says that there may be more', async () => {
+    maxRows = sample.rows.length;
+    handle = (_request, response) => response.end(arrow);
+    await runner.run(REQUEST);
+    expect(seen[0]?.url).toContain(`limit=${maxRows}`);
+    expect(runner.state.value).toMatchObject({ end: 'limited' });
+  });
+});
+
+describe('progress', () => {
+  test('is asked for by the id of the request', async () => {
+    handle = () => undefined;
+    const done = runner.run(REQUEST);
+    const state = await until((now) => now.kind === 'running' && now.query !== undefined);
+    expect(state).toMatchObject({ query: { state: 'running', progress: 0.5 } });
+    expect(seen[1]).toMatchObject({ method: 'GET', url: `/queries/${seen[0]?.id}` });
+    runner.cancel();
+    await done;
+  });
+});
+
+describe('cancel', () => {
+  test('closes the connection and ends the query by its id', async () => {
+    const closed = new Promise<void>((resolve) => {
+      handle = (_request, response) => {
+        response.on('close', resolve);
+        response.write(arrow.subarray(0, arrow.length - 8));
+      };
+    });
+    const done = runner.run(REQUEST);
+    await new Promise<void>((resolve) => {
+      const stop = runner.answer.subscribe((answer) => answer && queueMicrotask(() => (stop(), resolve())));
+    });
+    expect(runner.cancel()).toBe(true);
+    await Promise.all([done, closed]);
+    expect(runner.state.value).toMatchObject({ kind: 'cancelled' });
+    expect(runner.answer.value?.rows.ends).toEqual(['cancelled']);
+    await expect.poll(() => seen.at(-1)).toMatchObject({ method: 'DELETE', url: `/queries/${seen[0]?.id}` });
+  });
+
+  test('has nothing to do when nothing runs', () => {
+    expect(runner.cancel()).toBe(false);
+  });
+
+  test('by another client is no failure', async () => {
+    handle = (_request, response) => {
+      response.statusCode = 499;
+      response.end('{"error":"Cancelled.","code":"cancelled"}');
+    };
+    await runner.run(REQUEST);
+    expect(runner.state.value).toMatchObject({ kind: 'cancelled' });
+  });
+
+  test('comes with the next run, whose state is shown', async () => {
+    handle = () => undefined;
+    const first = runner.run(REQUEST);
+    await expect.poll(() => seen.length).toBe(1);
+    handle = (_request, response) => response.end(arrow);
+    await Promise.all([first, runner.run({ ...REQUEST, sql: 'select 2' })]);
+    expect(runner.state.value).toMatchObject({ kind: 'done', request: { sql: 'select 2' } });
+    expect(outcomes.map(([kind]) => kind)).toEqual(['cancelled', 'done']);
+  });
+});
+
+describe('the time-series database', () => {
+  const tsdb = { ...REQUEST, engine: 'tsdb' } as const;
+
+  test('answers with a JSON table', async () => {
+    handle = (_request, response) =>
+      response.end('{"query":"x","columns":[{"name":"a","type":"LONG"}],"dataset":[["1"],[null]],"count":2}');
+    await runner.run(tsdb);
+    expect(seen[0]?.url).toBe(`/exec?engine=tsdb&fmt=json&limit=${MAX_ROWS + 1}&quoteLargeNum=true`);
+    expect(runner.answer.value?.rows.batches).toEqual([{ kind: 'json', rows: [['"1"'], ['null']], rowCount: 2 }]);
+  });
+
+  test('answers a statement without rows with the number of changed ones', async () => {
+    handle = (_request, response) => response.end('{"dml":"OK","updated":3}');
+    await runner.run(tsdb);
+    expect(runner.state.value).toMatchObject({ kind: 'done', end: 'acted', changedRows: 3 });
+    expect(runner.answer.value).toBeUndefined();
+  });
+});
+
+test('an answer that the decoder cannot read exactly is read as a JSON table', async () => {
+  const interval = SAMPLE_FRAMES.find(({ types }) => types.length === 1 && types[0] === 'INTERVAL');
+  const stream = await bytesOf(encodeArrowStream(streamOfSample(interval ?? sample)));
+  handle = (request, response) =>
+    response.end(
+      request.url?.startsWith('/exp')
+        ? stream
+        : '{"columns":[{"name":"a","type":"INTERVAL"}],"dataset":[["P1D"]],"count":1}',
+    );
+  await runner.run(REQUEST);
+  expect(seen.map(({ url }) => url.slice(0, 5)).filter((path) => path !== '/quer')).toEqual(['/exp?', '/exec']);
+  expect(runner.answer.value?.rows.batches).toEqual([{ kind: 'json', rows: [['"P1D"']], rowCount: 1 }]);
+});
