@@ -24,11 +24,18 @@ export interface FrameTab {
   readonly chart?: ChartChoice;
 }
 
+/** How many rows become one number. */
+export type Aggregate = 'sum' | 'mean' | 'min' | 'max';
+
 /** What a chart draws. */
 export interface ChartChoice {
   readonly kind: 'line' | 'bar' | 'histogram' | 'ohlc';
   /** The column of the x axis. A histogram has none. */
   readonly x?: string;
-  /** The columns that are drawn; open, high, low and close for `ohlc`. */
+  /** The columns that are drawn; for `ohlc` open, high, low and close, or one column that is all of them. */
   readonly y: readonly string[];
+  /** The column whose values split a line into several. */
+  readonly by?: string;
+  /** How the rows of a bar become one number. Default: `sum`. Bars without `y` count rows. */
+  readonly aggregate?: Aggregate;
 }

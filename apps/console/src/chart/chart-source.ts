@@ -1,0 +1,15 @@
+import type { ColumnInfo, EngineName } from '../api/types.ts';
+import type { RowSource } from '../rows/row-source.ts';
+
+/** What charts and summaries read: a frame, or the answer of a statement. */
+export interface ChartSource {
+  readonly columns: readonly ColumnInfo[];
+  /** A SQL relation of the engine: a quoted handle, or `(select …)`, made by `subqueryOf`. */
+  readonly from: string;
+  readonly engine: EngineName;
+  /**
+   * The rows in memory, if they are all there: they are read instead of the relation. Engines other than `local` need
+   * them, because the SQL of charts is DuckDB's.
+   */
+  readonly rows?: RowSource;
+}
