@@ -1,0 +1,169 @@
+import { type Axis, distance, type Place, type Range, secondsOf, type TimeAxis } from './axis.ts';
+import { decimalText, timeText } from './place-text.ts';
+
+/** The marks of an axis, and their labels. */
+export interface Ticks {
+  readonly places: readonly Place[];
+  readonly labels: readonly string[];
+}
+
+/** Returns round places of a range, at most `most` (2 or more). Times are UTC, with 24 hours. */
+export function ticksOf(axis: Axis, range: Range, most: number): Ticks {
+  if (axis.kind === 'time' && typeof range.lo === 'bigint' && typeof range.hi === 'bigint') {
+    return timeTicks(axis, range.lo, range.hi, most);
+  }
+  if (axis.kind === 'whole' && typeof range.lo === 'bigint' && typeof range.hi === 'bigint') {
+    return wholeTicks(axis.scale, range.lo, range.hi, most);
+  }
+  return realTicks(Number(range.lo), Number(range.hi), most);
+}
+
+/** Returns 1, 2 or 5 times a power of ten, at least `least`. */
+export function roundStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = [1, 2, 5, 10].find((digit) => digit * power >= least * (1 - 1e-9)) ?? 10;
+  return step * power;
+}
+
+function realTicks(lo: number, hi: number, most: number): Ticks {
+  if (!(hi > lo)) return { places: [lo], labels: [String(lo)] };
+  // Halves, because the length of the range of all doubles is infinite.
+  const step = roundStep(Math.max(((hi / 2 - lo / 2) / most) * 2, Number.MIN_VALUE * 16));
+  if (!Number.isFinite(step)) return { places: [0], labels: ['0'] };
+  const places: number[] = [];
+  const first = Math.ceil(lo / step);
+  const last = Math.floor(hi / step);
+  for (let i = first; i <= last && places.length <= most; i += 1) places.push(i * step);
+  const digits = Math.min(20, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
+  return { places, labels: places.map((place) => numberLabel(place, digits)) };
+}
+
+function numberLabel(value: number, digits: number): string {
+  const size = Math.abs(value);
+  if (size !== 0 && (size >= 1e15 || size < 1e-6)) return String(Number(value.toPrecision(12)));
+  return grouped((Object.is(value, -0) ? 0 : value).toFixed(digits));
+}
+
+function wholeTicks(scale: number, lo: bigint, hi: bigint, most: number): Ticks {
+  const step = wholeStep(hi - lo, most);
+  const places: bigint[] = [];
+  for (let place = ceilTo(lo, step); place <= hi; place += step) places.push(place);
+  const zeros = String(step).length - String(step).replace(/0+$/, '').length;
+  const digits = Math.max(0, scale - zeros);
+  const unit = 10n ** BigInt(scale - digits);
+  return { places, labels: places.map((place) => grouped(decimalText(place / unit, digits))) };
+}
+
+/** Returns 1, 2 or 5 times a power of ten: at most `most` of them are in a length. */
+export function wholeStep(length: bigint, most: number): bigint {
+  const count = BigInt(Math.max(1, most));
+  for (let power = 1n; ; power *= 10n) {
+    for (const digit of [1n, 2n, 5n]) if (digit * power * count >= length) return digit * power;
+  }
+}
+
+/** Puts thin spaces between groups of three digits of the whole part, if there are five or more. */
+export function grouped(text: string): string {
+  const [whole = '', fraction] = text.split('.');
+  const spaced = whole.replace('-', '').length < 5 ? whole : whole.replaceAll(/\B(?=(\d{3})+$)/g, '\u2009');
+  return fraction === undefined ? spaced : `${spaced}.${fraction}`;
+}
+
+/** Steps of a time axis in seconds; below a second they are powers of ten times 1, 2 and 5. */
+const SECONDS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400];
+/** Longer steps in days, aligned to Mondays from a week on. */
+const DAYS = [1, 2, 7, 14];
+const MONTHS = [1, 2, 3, 6, 12, 24, 60, 120];
+
+/** A round length of time: units of the axis, or months. */
+export type TimeStep =
+  { readonly kind: 'units'; readonly units: bigint } | { readonly kind: 'months'; readonly months: number };
+
+const DAY_SECONDS = 86_400n;
+/** 1970-01-01 was a Thursday. */
+const FIRST_MONDAY = 4n;
+
+/** Returns the shortest round step of which a length has at most `most`. */
+export function timeStep(axis: TimeAxis, length: bigint, most: number): TimeStep {
+  const second = secondsOf(axis);
+  const least = length / BigInt(most) + 1n;
+  if (least < second) return { kind: 'units', units: wholeStep(length, most) };
+  const candidates = [...SECONDS.map(BigInt), ...DAYS.map((days) => BigInt(days) * DAY_SECONDS)];
+  const seconds = candidates.find((candidate) => candidate * second >= least);
+  if (seconds !== undefined) return { kind: 'units', units: seconds * second };
+  const month = 28n * DAY_SECONDS * second;
+  const months = MONTHS.find((count) => BigInt(count) * month >= least);
+  if (months !== undefined) return { kind: 'months', months };
+  const years = wholeStep(length / (365n * DAY_SECONDS * second) + 1n, most);
+  return { kind: 'months', months: Number(years) * 12 };
+}
+
+function timeTicks(axis: TimeAxis, lo: bigint, hi: bigint, most: number): Ticks {
+  const step = timeStep(axis, hi - lo, most);
+  const places = step.kind === 'units' ? unitPlaces(axis, lo, hi, step.units) : monthPlaces(axis, lo, hi, step.months);
+  return { places, labels: places.map((place, i) => timeLabel(axis, place, step, places[i - 1])) };
+}
+
+function unitPlaces(axis: TimeAxis, lo: bigint, hi: bigint, step: bigint): bigint[] {
+  const shift = step > DAY_SECONDS * secondsOf(axis) ? FIRST_MONDAY * DAY_SECONDS * secondsOf(axis) : 0n;
+  const places: bigint[] = [];
+  for (let place = ceilTo(lo - shift, step) + shift; place <= hi; place += step) places.push(place);
+  return places;
+}
+
+function monthPlaces(axis: TimeAxis, lo: bigint, hi: bigint, months: number): bigint[] {
+  const perMs = secondsOf(axis) / 1000n;
+  const first = new Date(Number(floorTo(lo, perMs) / perMs));
+  let month = Math.floor((first.getUTCFullYear() * 12 + first.getUTCMonth()) / months) * months;
+  const places: bigint[] = [];
+  for (; ; month += months) {
+    const date = new Date(0);
+    date.setUTCFullYear(Math.floor(month / 12), month - Math.floor(month / 12) * 12, 1);
+    const ms = date.getTime();
+    if (Number.isNaN(ms)) return places;
+    const place = BigInt(ms) * perMs;
+    if (place > hi) return places;
+    if (place >= lo) places.push(place);
+  }
+}
+
+/** Returns the label of a mark: its day where the day changes, else the time with the digits that the step needs. */
+function timeLabel(axis: TimeAxis, place: bigint, step: TimeStep, before: bigint | undefined): string {
+  const text = timeText(axis, place);
+  const [day = '', time = ''] = text.slice(0, -1).split('T');
+  if (step.kind === 'months') return step.months % 12 === 0 ? day.slice(0, -6) : day.slice(0, -3);
+  const second = secondsOf(axis);
+  if (step.units >= DAY_SECONDS * second) return day;
+  const clock = clockOf(axis, time, step.units);
+  const isNewDay = before === undefined || timeText(axis, before).split('T')[0] !== day;
+  return isNewDay ? `${clock}\n${day}` : clock;
+}
+
+function clockOf(axis: TimeAxis, time: string, step: bigint): string {
+  const second = secondsOf(axis);
+  if (step >= 60n * second) return time.slice(0, 5);
+  if (step >= second) return time.slice(0, 8);
+  const zeros = String(step).replace(/^[^0]+/, '').length;
+  const digits = (axis.unit === 'us' ? 6 : 9) - zeros;
+  return time.slice(0, 9 + digits);
+}
+
+export function floorTo(value: bigint, step: bigint): bigint {
+  const rest = ((value % step) + step) % step;
+  return value - rest;
+}
+
+function ceilTo(value: bigint, step: bigint): bigint {
+  const floor = floorTo(value, step);
+  return floor === value ? floor : floor + step;
+}
+
+/** Returns how many marks fit beside each other. */
+export function fittingTicks(pixels: number, pixelsEach: number): number {
+  return Math.max(2, Math.floor(pixels / pixelsEach));
+}
+
+/** Returns the place of a tick for pixels, from the start of the range. */
+export function offsets(range: Range, places: readonly Place[]): number[] {
+  return places.map((place) => distance(range.lo, place));
+}
