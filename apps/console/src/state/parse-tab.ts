@@ -1,9 +1,10 @@
 import type { EngineName } from '../api/types.ts';
-import type { ChartChoice, FrameTab, QueryTab, Tab } from './tabs.ts';
+import type { Aggregate, ChartChoice, FrameTab, QueryTab, Tab } from './tabs.ts';
 
 const ENGINES: readonly EngineName[] = ['local', 'tsdb', 'scheduler'];
 const QUERY_VIEWS: readonly QueryTab['view'][] = ['rows', 'chart', 'summary', 'plan'];
 const FRAME_VIEWS: readonly FrameTab['view'][] = ['rows', 'chart', 'summary', 'info'];
+const AGGREGATES: readonly Aggregate[] = ['sum', 'mean', 'min', 'max'];
 const CHART_KINDS: readonly ChartChoice['kind'][] = ['line', 'bar', 'histogram', 'ohlc'];
 
 /** The most characters of SQL that a tab keeps. */
@@ -33,12 +34,19 @@ export function parseTab(value: unknown): Tab | undefined {
 }
 
 function parseChart(value: unknown): ChartChoice | undefined {
-  const { kind: given, x, y } = objectFrom(value);
+  const { kind: given, x, y, by, aggregate: wanted } = objectFrom(value);
+  const aggregate = oneOf(AGGREGATES, wanted);
   const kind = oneOf(CHART_KINDS, given);
   if (kind === undefined || !Array.isArray(y) || y.length > 100 || !y.every((name) => typeof name === 'string')) {
     return undefined;
   }
-  return { kind, y, ...(typeof x === 'string' && { x }) };
+  return {
+    kind,
+    y,
+    ...(typeof x === 'string' && { x }),
+    ...(typeof by === 'string' && { by }),
+    ...(aggregate && { aggregate }),
+  };
 }
 
 function isText(value: unknown, maxLength: number): value is string {

@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest';
+import { createStore, type StorageArea } from './store.ts';
+import { createTabList, type TabList } from './tab-list.ts';
+
+function createArea(): StorageArea {
+  const values = new Map<string, string>();
+  return {
+    getItem: (key) => values.get(key) ?? null,
+    setItem: (key, value) => void values.set(key, value),
+    removeItem: (key) => void values.delete(key),
+  };
+}
+
+const create = (area = createArea()): TabList => createTabList(createStore([area], 'test'));
+const names = ({ tabs }: TabList): string[] => tabs.value.map((tab) => (tab.kind === 'frame' ? tab.handle : tab.title));
+const currentName = ({ current }: TabList): string | undefined =>
+  current.value?.kind === 'frame' ? current.value.handle : current.value?.title;
+
+test('a frame has one tab, however often it is opened', () => {
+  const list = create();
+  list.openFrame('a');
+  list.openFrame('b');
+  list.openFrame('a', 'info');
+  expect([names(list), currentName(list), list.current.value?.view]).toEqual([['a', 'b'], 'a', 'info']);
+});
+
+test('queries are numbered, and a number that is free is used again', () => {
+  const list = create();
+  for (const sql of ['1', '2', '3']) list.openQuery(sql, 'local');
+  list.close(list.tabs.value[1]?.id ?? '');
+  list.openQuery('4', 'local');
+  expect(names(list)).toEqual(['q1', 'q3', 'q2']);
+});
+
+test.each([
+  ['the first', 0, 1, 'b'],
+  ['the last', 2, 2, 'b'],
+  ['one that is not current', 0, 2, 'c'],
+])('closing %s selects a neighbour', (_, closed, current, expected) => {
+  const list = create();
+  for (const handle of ['a', 'b', 'c']) list.openFrame(handle);
+  list.select(list.tabs.value[current === 1 ? closed : current]?.id ?? '');
+  list.close(list.tabs.value[closed]?.id ?? '');
+  expect(currentName(list)).toBe(expected);
+});
+
+test('a closed tab can be opened again, the last one first', () => {
+  const list = create();
+  for (const sql of ['select 1', 'select 2']) list.openQuery(sql, 'local');
+  for (const { id } of list.tabs.value) list.close(id);
+  expect(list.current.value).toBeUndefined();
+  list.reopen();
+  expect(list.current.value).toMatchObject({ sql: 'select 2' });
+  list.reopen();
+  list.reopen();
+  expect(names(list)).toEqual(['q2', 'q1']);
+});
+
+test('after the last tab comes the first', () => {
+  const list = create();
+  for (const handle of ['a', 'b', 'c']) list.openFrame(handle);
+  list.step(1);
+  expect(currentName(list)).toBe('a');
+  list.step(-1);
+  expect(currentName(list)).toBe('c');
+});
+
+test('tabs are there after a reload, with what was typed', () => {
+  const area = createArea();
+  const list = create(area);
+  list.openQuery('select', 'tsdb');
+  const id = list.current.value?.id ?? '';
+  list.update(id, { sql: 'select 1' });
+  list.setView(id, 'chart');
+  list.openFrame('trades');
+  list.select(id);
+  const reloaded = create(area);
+  expect(reloaded.tabs.value).toEqual(list.tabs.value);
+  expect(reloaded.current.value).toMatchObject({ sql: 'select 1', engine: 'tsdb', view: 'chart' });
+});
+
+test('a view that a tab does not have is ignored', () => {
+  const list = create();
+  list.openFrame('a');
+  list.setView(list.current.value?.id ?? '', 'plan');
+  expect(list.current.value?.view).toBe('rows');
+});
+
+test.each(['', '{', '[]', '{"tabs":[{"kind":"frame"}]}', '{"tabs":{}}', 'null'])(
+  'broken storage is no tabs: %j',
+  (text) => {
+    const area = createArea();
+    area.setItem('test:tabs', text);
+    expect(create(area).tabs.value).toEqual([]);
+  },
+);
+
+test('a storage that throws keeps nothing, and the tabs work', () => {
+  const refuse = (): never => {
+    throw new Error('denied');
+  };
+  const list = create({ getItem: refuse, setItem: refuse, removeItem: refuse });
+  list.openFrame('a');
+  expect(names(list)).toEqual(['a']);
+});
+
+test('a tab of a link is opened once, and an id that is taken is replaced', () => {
+  const list = create();
+  const tab = { kind: 'query', id: 'x', title: 'q1', sql: 'select 1', engine: 'local', view: 'rows' } as const;
+  list.open(tab);
+  list.open(tab);
+  list.open({ ...tab, sql: 'select 2' });
+  expect(list.tabs.value.length).toBe(2);
+  expect(new Set(list.tabs.value.map(({ id }) => id)).size).toBe(2);
+});
+
+test('another store has other tabs', () => {
+  const list = create();
+  list.openFrame('a');
+  list.load(createStore([createArea()], 'other'));
+  expect(list.tabs.value).toEqual([]);
+});
