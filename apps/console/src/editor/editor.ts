@@ -1,0 +1,171 @@
+import {
+  acceptCompletion,
+  autocompletion,
+  closeBrackets,
+  closeBracketsKeymap,
+  type Completion,
+  type CompletionContext,
+  type CompletionResult,
+} from '@codemirror/autocomplete';
+import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
+import { sql, SQLDialect } from '@codemirror/lang-sql';
+import { bracketMatching } from '@codemirror/language';
+import { setDiagnostics } from '@codemirror/lint';
+import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search';
+import { Compartment, EditorState, type Extension } from '@codemirror/state';
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLineGutter,
+  keymap,
+  lineNumbers,
+  placeholder,
+} from '@codemirror/view';
+import { completeAt, type CompletionWords, type Proposal } from './complete.ts';
+import { currentStatement } from './current-statement.ts';
+import { editorTheme } from './editor-theme.ts';
+import type { TextRange } from './error-place.ts';
+
+/** An editor of SQL. */
+export interface Editor {
+  /** What is put into the page. It can be removed and put there again. */
+  readonly host: HTMLElement;
+  text(): string;
+  /** Replaces the text; it can be undone. */
+  setText(text: string): void;
+  selection(): TextRange;
+  focus(): void;
+  /** The words have changed. */
+  refreshWords(): void;
+  showError(range: TextRange, message: string): void;
+  clearError(): void;
+  close(): void;
+}
+
+/** Options of `createEditor`. */
+export interface EditorOptions {
+  readonly text: string;
+  readonly words: () => CompletionWords;
+  readonly onChange: (text: string) => void;
+  readonly onRun: () => void;
+  readonly onExplain: () => void;
+}
+
+/**
+ * Creates an editor. It is in a shadow root: only there its styles are constructed sheets, which the content security
+ * policy allows.
+ */
+export function createEditor(options: EditorOptions): Editor {
+  const host = document.createElement('div');
+  host.className = 'editor-host';
+  const root = host.attachShadow({ mode: 'open' });
+  const language = new Compartment();
+  const view = new EditorView({
+    root,
+    parent: root,
+    state: EditorState.create({
+      doc: options.text,
+      extensions: [extensionsOf(options), language.of(languageOf(options.words()))],
+    }),
+  });
+  const mark = (diagnostics: Parameters<typeof setDiagnostics>[1]): void =>
+    view.dispatch(setDiagnostics(view.state, diagnostics));
+  return {
+    host,
+    text: () => view.state.doc.toString(),
+    setText(text) {
+      if (text === view.state.doc.toString()) return;
+      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+    },
+    selection: () => view.state.selection.main,
+    focus: () => view.focus(),
+    refreshWords: () => view.dispatch({ effects: language.reconfigure(languageOf(options.words())) }),
+    showError(range, message) {
+      const from = Math.min(range.from, view.state.doc.length);
+      const to = Math.min(range.to, view.state.doc.length);
+      mark([{ from, to, severity: 'error', message }]);
+      view.dispatch({ effects: EditorView.scrollIntoView(from) });
+    },
+    clearError: () => mark([]),
+    close: () => view.destroy(),
+  };
+}
+
+/** Keys that the console has for other things: tabs and the link. */
+const TAKEN_KEYS = new Set(['Alt-ArrowLeft', 'Alt-ArrowRight', 'Alt-l', 'Mod-Enter']);
+
+function extensionsOf({ words, onChange, onRun, onExplain }: EditorOptions): Extension {
+  const act = (action: () => void) => () => {
+    action();
+    return true;
+  };
+  return [
+    lineNumbers(),
+    highlightActiveLineGutter(),
+    history(),
+    drawSelection(),
+    bracketMatching(),
+    closeBrackets(),
+    highlightSelectionMatches(),
+    search(),
+    currentStatement,
+    autocompletion({ override: [(context) => complete(context, words())], icons: false, maxRenderedOptions: 100 }),
+    EditorState.tabSize.of(2),
+    EditorView.lineWrapping,
+    EditorView.contentAttributes.of({
+      'aria-label': 'SQL',
+      'aria-description': 'Press Escape, then Tab, to leave the editor.',
+    }),
+    EditorView.updateListener.of((update) => {
+      if (update.docChanged) onChange(update.state.doc.toString());
+    }),
+    placeholder('select …'),
+    editorTheme,
+    keymap.of([
+      { key: 'Shift-Mod-Enter', run: act(onExplain) },
+      { key: 'Mod-Enter', run: act(onRun) },
+      { key: 'Tab', run: acceptCompletion },
+      ...closeBracketsKeymap,
+      ...defaultKeymap.filter(({ key }) => key === undefined || !TAKEN_KEYS.has(key)),
+      ...searchKeymap,
+      ...historyKeymap,
+      indentWithTab,
+    ]),
+  ];
+}
+
+function languageOf({ keywords, functions }: CompletionWords): Extension {
+  const dialect = SQLDialect.define({
+    keywords: keywords.join(' '),
+    builtin: functions.map(({ name }) => name).join(' '),
+    types: TYPES,
+    doubleDollarQuotedStrings: true,
+    operatorChars: '+-*/%<>!=&|^~:',
+    specialVar: '$?',
+    identifierQuotes: '"`',
+  });
+  return sql({ dialect });
+}
+
+const TYPES =
+  'bigint bit blob boolean date decimal double enum float hugeint integer interval json list long map real smallint string struct symbol text time timestamp timestamptz tinyint ubigint uhugeint uinteger usmallint utinyint uuid varchar';
+
+function complete(context: CompletionContext, words: CompletionWords): CompletionResult | null {
+  const found = completeAt(context.state.doc.toString(), context.pos, words);
+  if (found === undefined) return null;
+  const typed = context.state.sliceDoc(found.from, context.pos);
+  // An empty word opens the list only when it is asked for, or after a dot.
+  if (typed === '' && !context.explicit && !context.state.sliceDoc(0, context.pos).endsWith('.')) return null;
+  return { from: found.from, options: found.proposals.map(optionOf), validFor: /^[\p{L}\p{N}_$]*$/u };
+}
+
+function optionOf({ label, text, kind, detail, info, rank }: Proposal): Completion {
+  return {
+    label,
+    apply: text,
+    type: kind,
+    detail: detail === '' ? kind : detail,
+    boost: rank * 10,
+    ...(info !== '' && { info }),
+  };
+}
