@@ -1,0 +1,111 @@
+import { type Batch, type Table, tableFromIPC } from '@uwdata/flechette';
+import { type ArrowBatch, arrowBatch, type ArrowReader, arrowReader, isNull } from './arrow-text.ts';
+import type { Cell } from './row-source.ts';
+import { cellOfText, MAX_CELL_CHARACTERS, NULL_CELL } from './visible-text.ts';
+
+/** Rows of some columns in memory. */
+export interface CellBlock {
+  readonly rows: number;
+  /** How much memory it takes, about. */
+  readonly bytes: number;
+  cell(row: number, column: number): Cell;
+  /** The whole text of a value, without symbols; `null` for null. */
+  wholeText(row: number, column: number): string;
+}
+
+/** By default flechette reads 64-bit integers, timestamps and decimals as doubles, and loses digits. */
+export const EXACT = { useBigInt: true, useBigIntTimestamp: true, useDecimalInt: true } as const;
+
+/** Decodes an Arrow stream. Throws if flechette cannot read one of its types. */
+export function blockFromArrow(bytes: Uint8Array): CellBlock {
+  return blockFromTable(tableFromIPC(bytes, EXACT), bytes.byteLength);
+}
+
+/** Returns the cells of a table that was decoded with the options `EXACT`. */
+export function blockFromTable(table: Table, bytes: number): CellBlock {
+  const columns = table.children.map((column, i): ColumnCells => {
+    const field = table.schema.fields[i];
+    if (field === undefined) throw new RangeError(`Column ${i} has no field.`);
+    return { reader: arrowReader(field), batches: column.data, offsets: column.offsets };
+  });
+  const at = (row: number, column: number): Place => {
+    const found = columns[column];
+    if (found === undefined) throw new RangeError(`There is no column ${column}.`);
+    return placeOf(found, row);
+  };
+  return {
+    rows: table.numRows,
+    bytes,
+    cell: (row, column) => cellAt(at(row, column)),
+    wholeText: (row, column) => wholeTextAt(at(row, column)),
+  };
+}
+
+/** Returns the cells of JSON texts, a row each: `null`, `"a text"`, `1.50`, `[1,2]`. */
+export function blockFromJson(rows: readonly (readonly string[])[], bytes: number): CellBlock {
+  const textAt = (row: number, column: number): string => {
+    const text = rows[row]?.[column];
+    if (text === undefined) throw new RangeError(`There is no cell ${column} in row ${row}.`);
+    return text;
+  };
+  return {
+    rows: rows.length,
+    bytes,
+    cell: (row, column) => cellOfJson(textAt(row, column)),
+    wholeText: (row, column) => bareText(textAt(row, column)),
+  };
+}
+
+/** Returns the cell of a value's JSON text. */
+export function cellOfJson(json: string): Cell {
+  if (json === 'null') return NULL_CELL;
+  const text = bareText(json);
+  return cellOfText(text, 'value', text.length > MAX_CELL_CHARACTERS ? ENCODER.encode(text).length : undefined);
+}
+
+const ENCODER = new TextEncoder();
+
+/** A JSON string without its quotes and escapes; other values as they are. */
+function bareText(json: string): string {
+  return json.startsWith('"') ? String(JSON.parse(json)) : json;
+}
+
+interface ColumnCells {
+  readonly reader: ArrowReader;
+  readonly batches: readonly Batch<unknown>[];
+  readonly offsets: Int32Array;
+}
+
+interface Place {
+  readonly reader: ArrowReader;
+  readonly batch: ArrowBatch;
+  readonly index: number;
+}
+
+function placeOf({ reader, batches, offsets }: ColumnCells, row: number): Place {
+  let low = 0;
+  let high = batches.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((offsets[middle] ?? 0) <= row) low = middle;
+    else high = middle - 1;
+  }
+  const batch = batches[low];
+  if (batch === undefined) throw new RangeError(`There is no row ${row}.`);
+  return { reader, batch: arrowBatch(batch), index: row - (offsets[low] ?? 0) };
+}
+
+function cellAt({ reader, batch, index }: Place): Cell {
+  if (isNull(batch, index)) return NULL_CELL;
+  const text = reader.text(batch, index, MAX_CELL_CHARACTERS);
+  const bytes = text.length > MAX_CELL_CHARACTERS ? reader.byteLength?.(batch, index) : undefined;
+  return cellOfText(text, isNotFinite(reader, text) ? 'nan' : 'value', bytes);
+}
+
+function wholeTextAt({ reader, batch, index }: Place): string {
+  return isNull(batch, index) ? 'null' : reader.text(batch, index, Number.MAX_SAFE_INTEGER / 8);
+}
+
+function isNotFinite({ isQuoted }: ArrowReader, text: string): boolean {
+  return !isQuoted && (text === 'NaN' || text === 'Infinity' || text === '-Infinity');
+}

@@ -1,0 +1,89 @@
+import type { Api } from '../api/api.ts';
+import { createJsonTableReader } from '../api/json-table-reader.ts';
+import type { FrameInfo } from '../api/types.ts';
+import { blockFromArrow, blockFromJson, type CellBlock } from './cell-block.ts';
+import { columnsParameter, type ColumnGroup } from './windows.ts';
+
+/** The response has more bytes than a window may have. */
+export class TooManyBytes extends Error {
+  override readonly name = 'TooManyBytes';
+}
+
+/** The frame has been replaced since it was opened. */
+export class FrameReplaced extends Error {
+  override readonly name = 'FrameReplaced';
+}
+
+/** The cells of a request: rows from 0, both ends included. */
+export interface LoadRequest {
+  readonly firstRow: number;
+  readonly lastRow: number;
+  readonly group: ColumnGroup;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+}
+
+/** Loads cells of a frame: as Arrow, or as JSON if flechette cannot decode them. */
+export async function loadWindow(api: Api, frame: FrameInfo, request: LoadRequest): Promise<CellBlock> {
+  if (!request.group.isJson) {
+    const bytes = await load(api, frame, '/exp', 'arrow', request);
+    try {
+      return blockFromArrow(bytes);
+    } catch {
+      // JSON cannot tell NaN from null, so that it is only for columns that need it.
+      request.group.isJson = true;
+    }
+  }
+  const bytes = await load(api, frame, '/exec', 'json', request);
+  const batches = createJsonTableReader().push(bytes);
+  return blockFromJson(
+    batches.flatMap((batch) => (batch.kind === 'json' ? batch.rows : [])),
+    bytes.byteLength,
+  );
+}
+
+async function load(
+  api: Api,
+  frame: FrameInfo,
+  path: string,
+  fmt: string,
+  { firstRow, lastRow, group, maxBytes, signal }: LoadRequest,
+): Promise<Uint8Array> {
+  const isAll = group.first === 0 && group.last === frame.columns.length - 1;
+  const cols = isAll ? undefined : columnsParameter(frame.columns.slice(group.first, group.last + 1));
+  const params = { handle: frame.handle, fmt, limit: `${firstRow + 1},${lastRow + 1}`, cols };
+  const response = await api.request(path, { params, signal });
+  if (!isVersion(response.headers.get('etag'), frame.version)) {
+    await response.body?.cancel();
+    throw new FrameReplaced('The frame has been replaced.');
+  }
+  return await readBytes(response, maxBytes);
+}
+
+/** Returns whether an etag is that of a version, compressed or not. */
+export function isVersion(etag: string | null, version: string): boolean {
+  return etag === `"${version}"` || etag === `"${version}-gzip"`;
+}
+
+async function readBytes(response: Response, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  const reader = response.body?.getReader();
+  for (;;) {
+    const { done = true, value } = (await reader?.read()) ?? {};
+    if (done || value === undefined) break;
+    length += value.byteLength;
+    if (length > maxBytes) {
+      await reader?.cancel();
+      throw new TooManyBytes(`The window has more than ${maxBytes} bytes.`);
+    }
+    chunks.push(value);
+  }
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return bytes;
+}
