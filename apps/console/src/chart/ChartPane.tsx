@@ -1,0 +1,202 @@
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import '../style/chart.css';
+import type { AppState } from '../state/app-state.ts';
+import type { ChartChoice } from '../state/tabs.ts';
+import { AskBar } from './AskBar.tsx';
+import { createAsking } from './asking.ts';
+import type { Range } from './axis.ts';
+import { ChartControls } from './ChartControls.tsx';
+import type { ChartData } from './chart-data.ts';
+import type { Extent } from './chart-reader.ts';
+import type { ChartSource } from './chart-source.ts';
+import { chosenColumns, type ChosenColumns, defaultChoice } from './choose.ts';
+import type { Drawing } from './draw.ts';
+import { loadChart } from './load-chart.ts';
+import { createMemoryReader } from './memory-reader.ts';
+import { placeText } from './place-text.ts';
+import { PointsTable } from './PointsTable.tsx';
+import { createSqlReader } from './sql-reader.ts';
+import { type Move, MOVE_KEYS, moved, within } from './zoom.ts';
+
+export interface ChartPaneProps {
+  readonly app: AppState;
+  readonly data: ChartSource;
+  /** Undefined: a chart that fits the columns. */
+  readonly choice: ChartChoice | undefined;
+  readonly onChoice: (choice: ChartChoice) => void;
+}
+
+/** The chart of a frame or an answer: it reads only what it draws, and again at every zoom. */
+export function ChartPane({ app, data: source, choice: given, onChoice }: ChartPaneProps): JSX.Element {
+  const choice = given ?? defaultChoice(source.columns);
+  if (!choice) return <p class="chart-empty">No column has numbers, times or texts that a chart can draw.</p>;
+  const columns = chosenColumns(choice, source.columns);
+  return (
+    <div class="chart-pane">
+      <ChartControls columns={source.columns} choice={choice} onChoice={onChoice} />
+      {typeof columns === 'string' ? (
+        <p class="chart-empty">{columns}</p>
+      ) : source.engine !== 'local' && !source.rows ? (
+        <p class="chart-empty">
+          Only an answer whose rows are all here can be drawn. Keep it as a frame, or limit its rows.
+        </p>
+      ) : (
+        <Chart
+          key={JSON.stringify([source.from, choice])}
+          app={app}
+          source={source}
+          choice={choice}
+          columns={columns}
+        />
+      )}
+    </div>
+  );
+}
+
+interface ChartProps {
+  readonly app: AppState;
+  readonly source: ChartSource;
+  readonly choice: ChartChoice;
+  readonly columns: ChosenColumns;
+}
+
+function Chart({ app, source, choice, columns }: ChartProps): JSX.Element {
+  const asking = useMemo(() => createAsking(app.api), [app]);
+  const [range, setRange] = useState<Range>();
+  const [width, setWidth] = useState<number>();
+  const [data, setData] = useState<ChartData>();
+  const [isEmpty, setEmpty] = useState(false);
+  const extent = useRef<Extent>();
+  const load = (): void => {
+    if (width === undefined) return;
+    void asking
+      .run(source.engine, (ask) => {
+        const reader = source.rows ? createMemoryReader(source.rows) : createSqlReader(source, ask);
+        return loadChart(reader, { choice, columns, range, extent: extent.current, width });
+      })
+      .then((loaded) => {
+        if (!loaded) return;
+        extent.current = loaded.extent;
+        setEmpty(loaded.data === undefined);
+        setData(loaded.data);
+        if (loaded.data) app.announce(describe(loaded.data, columns));
+      });
+  };
+  useEffect(load, [range, width, source.rows?.rowCount.value]);
+  useEffect(() => () => asking.cancel(), [asking]);
+  const move = (by: Move): void => {
+    if (data?.extent) setRange(moved(data.range, data.extent, by));
+  };
+  const zoomTo = (to: Range): void => setRange(data?.extent ? within(to, data.extent) : to);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const by = MOVE_KEYS[event.key];
+    if (by === undefined || !data?.extent || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    move(by);
+  };
+  const xName = columns.x?.name ?? columns.y[0]?.name ?? 'x';
+  return (
+    <>
+      <MoveButtons isOn={data?.extent !== undefined} isZoomed={range !== undefined} move={move} />
+      <AskBar asking={asking} label="Reading the chart" retry={load} />
+      {isEmpty && <p class="chart-empty">No row has a value to draw.</p>}
+      {/* The chart takes keys of its own, as its name says. */}
+      <div
+        class="chart-host"
+        role="application"
+        aria-roledescription="chart"
+        aria-label={data ? describe(data, columns) : 'Chart'}
+        tabIndex={0}
+        onKeyDown={onKeyDown}
+        onDblClick={() => setRange(undefined)}
+      >
+        <Picture app={app} data={data} onZoom={zoomTo} onWidth={setWidth} />
+      </div>
+      {data?.notes.map((note) => (
+        <p key={note} class="chart-note">
+          {note}
+        </p>
+      ))}
+      {data && <PointsTable data={data} xName={xName} />}
+    </>
+  );
+}
+
+/** Returns the sentence that names a chart, with its range and its keys. */
+function describe(data: ChartData, columns: ChosenColumns): string {
+  const names = data.series.map(({ label }) => label).join(', ');
+  const over = columns.x ? ` by ${columns.x.name}` : ` of ${columns.y[0]?.name ?? ''}`;
+  const range = data.xAxis
+    ? ` from ${placeText(data.xAxis, data.range.lo)} to ${placeText(data.xAxis, data.range.hi)}`
+    : '';
+  const keys = data.extent ? ' Plus and minus zoom, the arrows move, 0 shows all.' : '';
+  return `${data.kind} chart: ${names}${over}${range}.${keys}`;
+}
+
+const MOVES: readonly (readonly [Move, string, string])[] = [
+  ['left', '◀', 'Move left (←)'],
+  ['right', '▶', 'Move right (→)'],
+  ['in', '+', 'Zoom in (+)'],
+  ['out', '−', 'Zoom out (−)'],
+];
+
+function MoveButtons(props: {
+  readonly isOn: boolean;
+  readonly isZoomed: boolean;
+  readonly move: (move: Move) => void;
+}): JSX.Element | null {
+  if (!props.isOn) return null;
+  return (
+    <div class="chart-moves" role="group" aria-label="Zoom">
+      {MOVES.map(([by, sign, title]) => (
+        <button type="button" key={by} title={title} aria-label={title} onClick={() => props.move(by)}>
+          {sign}
+        </button>
+      ))}
+      <button type="button" disabled={!props.isZoomed} onClick={() => props.move('all')}>
+        Show all
+      </button>
+    </div>
+  );
+}
+
+function Picture(props: {
+  readonly app: AppState;
+  readonly data: ChartData | undefined;
+  readonly onZoom: (range: Range) => void;
+  readonly onWidth: (width: number) => void;
+}): JSX.Element {
+  const { app, data } = props;
+  const host = useRef<HTMLDivElement>(null);
+  const [size, setSize] = useState('');
+  const handlers = useRef(props);
+  handlers.current = props;
+  const theme = app.theme.value;
+  useEffect(() => {
+    const element = host.current;
+    if (!element) return undefined;
+    handlers.current.onWidth(Math.max(100, Math.round((element.clientWidth - 88) * devicePixelRatio)));
+    const observer = new ResizeObserver(() => setSize(`${element.clientWidth}x${element.clientHeight}`));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => {
+    let drawing: Drawing | undefined;
+    let isGone = false;
+    void import('./draw.ts').then(({ createDrawing }) => {
+      if (isGone || !host.current || !data) return;
+      drawing = createDrawing(host.current, {
+        onZoom: (range) => handlers.current.onZoom(range),
+        onPlotWidth: (width) => handlers.current.onWidth(width),
+      });
+      drawing.update(data);
+    });
+    return () => {
+      isGone = true;
+      drawing?.destroy();
+    };
+  }, [data, size, theme]);
+  return <div class="chart-picture" ref={host} />;
+}

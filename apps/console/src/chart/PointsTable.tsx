@@ -1,0 +1,54 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ChartData } from './chart-data.ts';
+import { placeText } from './place-text.ts';
+import { grouped } from './ticks.ts';
+
+const PAGE = 200;
+
+/** The points of a chart as a table with exact values, for all who do not see the picture. */
+export function PointsTable({ data, xName }: { readonly data: ChartData; readonly xName: string }): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  const [shown, setShown] = useState(PAGE);
+  const { places, labels, xAxis, series } = data;
+  const textOf = (at: number): string => {
+    const place = places[at];
+    return labels?.[at] ?? (xAxis && place !== undefined ? placeText(xAxis, place) : '');
+  };
+  return (
+    <details class="points" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Table of the {grouped(String(places.length))} points</summary>
+      {isOpen && (
+        <div class="points-scroll" role="region" aria-label="Points" tabIndex={0}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{xName}</th>
+                {series.map(({ label }) => (
+                  <th scope="col" key={label}>
+                    {label}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {places.slice(0, shown).map((_, at) => (
+                <tr key={at}>
+                  <th scope="row">{textOf(at)}</th>
+                  {series.map(({ label, texts }) => (
+                    <td key={label}>{texts[at] === null ? <i>null</i> : texts[at]}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {shown < places.length && (
+            <button type="button" onClick={() => setShown(shown + PAGE)}>
+              Show {Math.min(PAGE, places.length - shown)} more
+            </button>
+          )}
+        </div>
+      )}
+    </details>
+  );
+}
