@@ -25,7 +25,7 @@ export async function runCli(argv: readonly string[], context: Context): Promise
 }
 
 async function runCommand(command: Command | Program, argv: readonly string[], context: Context): Promise<number> {
-  if (command.kind === 'program' && !asksForHelp(argv)) return command.run(argv);
+  if (command.kind === 'program' && !asksForHelp(argv)) return command.run(argv, context);
   const args = command.kind === 'command' ? parseArguments(command, argv) : undefined;
   if (command.kind === 'command' && args !== undefined) return (await command.run(args, context)) ?? EXIT.ok;
   await context.stdout.write(formatCommandHelp(command));

@@ -7,4 +7,4 @@
  * process.exitCode = await runServer(process.argv.slice(2));
  * ```
  */
-export { runServer, type RunOptions } from './run-server.ts';
+export { type ReadyAddresses, runServer, type RunOptions } from './run-server.ts';

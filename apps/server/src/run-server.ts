@@ -31,13 +31,25 @@ const EXIT = { ok: 0, cannotStart: 1, badConfiguration: 2 } as const;
 export interface RunOptions {
   /** The command that the user typed, for the help. Default: `server`. */
   readonly command?: string;
+  /** Called when the server is ready. An exit code other than 0 stops it. */
+  readonly onReady?: (addresses: ReadyAddresses) => Promise<number>;
+}
+
+/** Where a server can be reached from its own machine. */
+export interface ReadyAddresses {
+  readonly http: string;
+  /** Undefined: the console is off. */
+  readonly console: string | undefined;
 }
 
 /** Runs the server until a signal, or prints the help, version or configuration; resolves to the exit code. */
-export async function runServer(argv: readonly string[], { command = 'server' }: RunOptions = {}): Promise<number> {
+export async function runServer(
+  argv: readonly string[],
+  { command = 'server', onReady }: RunOptions = {},
+): Promise<number> {
   const isTerminal = process.stderr.isTTY;
   const loaded = loadConfig({ name: NAME, argv, env: process.env, homeDir: homedir(), isTerminal });
-  if (loaded.kind === 'config') return serve(loaded);
+  if (loaded.kind === 'config') return serve(loaded, onReady);
   if (loaded.kind === 'problems') {
     process.stderr.write(formatProblems(loaded.problems));
     return EXIT.badConfiguration;
@@ -52,7 +64,7 @@ function textAskedFor(loaded: Exclude<LoadConfigResult, { kind: 'config' | 'prob
   return formatConfig(loaded);
 }
 
-async function serve(loaded: LoadedConfig): Promise<number> {
+async function serve(loaded: LoadedConfig, onReady: RunOptions['onReady']): Promise<number> {
   const { config, warnings } = loaded;
   const version = packageVersion();
   const log = createLog(config.logging, { service: 'svc', version, instance: hostname() });
@@ -97,21 +109,35 @@ async function serve(loaded: LoadedConfig): Promise<number> {
     const { httpUrl: http, grpcAddress: grpc, metricsUrl: metrics } = server;
     // A server that was told to stop before it was ready has no traffic to drain.
     const drainMs = isSignalled ? 0 : config.server.drain_delay_ms;
-    const addresses = { http, grpc, ...(metrics !== undefined && { metrics }) };
-    if (!isSignalled) log.always('ready', { ...addresses, pid: process.pid });
-    const signal = await signalled;
-    await drain(server, drainMs, signal, log);
-    log.info('stopping', { signal });
+    const local = localUrl(http);
+    const page = config.http.console ? `${local}/` : undefined;
+    const others = { ...(metrics !== undefined && { metrics }), ...(page !== undefined && { console: page }) };
+    if (!isSignalled) log.always('ready', { http, grpc, ...others, pid: process.pid });
+    const failed = onReady === undefined ? undefined : failureOf(onReady({ http: local, console: page }));
+    const end = await Promise.race([signalled, ...(failed === undefined ? [] : [failed])]);
+    if (typeof end === 'string') await drain(server, drainMs, end, log);
+    log.info('stopping', typeof end === 'string' ? { signal: end } : {});
     await server.stop();
     await steps.run('the traces', traces?.close() ?? Promise.resolve());
     await steps.run('the audit', audit.close());
     log.info('stopped');
-    return EXIT.ok;
+    return typeof end === 'string' ? EXIT.ok : end;
   } catch (error) {
     if (!isForOperator(error)) throw error;
     log.error(error.message);
     return EXIT.cannotStart;
   }
+}
+
+/** Resolves to an exit code other than 0; never if it is 0. */
+async function failureOf(ready: Promise<number>): Promise<number> {
+  const code = await ready;
+  return code === EXIT.ok ? new Promise<never>(() => {}) : code;
+}
+
+/** The URL of a listener for clients on this machine: one that listens on every address has no name of its own. */
+function localUrl(url: string): string {
+  return url.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:\d+$)/, '//localhost');
 }
 
 /** Opens the traces of a configuration; undefined if it names no collector. */

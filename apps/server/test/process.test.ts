@@ -25,6 +25,7 @@ describe('the start', () => {
         {
           http: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
           grpc: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+          console: `${server.url}/`,
         },
       ]);
       if (level === 'off') expect(server.log).toHaveLength(1);

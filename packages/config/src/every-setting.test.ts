@@ -46,6 +46,7 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
   'http.idle_timeout_ms': ['1', '1', 1],
   'http.keep_alive_ms': ['2', '2', 2],
   'http.compression': ['off', 'false', false],
+  'http.console': ['off', 'false', false],
   'http.answer_cache_bytes': ['0', '0', 0],
   'http.cors_origins': [
     'https://a.example, http://b:81',

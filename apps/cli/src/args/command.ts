@@ -77,5 +77,5 @@ export interface Command extends CommandText {
 export interface Program extends CommandText {
   readonly kind: 'program';
   /** Resolves to the exit code. */
-  run(argv: readonly string[]): Promise<number>;
+  run(argv: readonly string[], context: Context): Promise<number>;
 }
