@@ -21,7 +21,7 @@ export function InfoPane({ app, frame }: PaneProps): JSX.Element {
   return (
     <div class="info-pane">
       <section>
-        <h3>Frame</h3>
+        <h2>Frame</h2>
         <dl>
           <Fact name="Name">{frame.handle}</Fact>
           <Fact name="Rows">{formatCount(frame.rows)}</Fact>
@@ -40,7 +40,7 @@ export function InfoPane({ app, frame }: PaneProps): JSX.Element {
       <Expiry app={app} frame={frame} />
       <Drop app={app} frame={frame} />
       <section class="wide">
-        <h3>Columns</h3>
+        <h2>Columns</h2>
         <table>
           <thead>
             <tr>
@@ -94,7 +94,7 @@ function Downloads({ app, frame }: PaneProps): JSX.Element {
   const command = `curl${curlToken(app)} -o ${frame.handle}.csv '${app.api.url('/exp', { handle: frame.handle, fmt: 'csv' })}'`;
   return (
     <section>
-      <h3>Download</h3>
+      <h2>Download</h2>
       <p class="buttons">
         {formats.map((format) => (
           <button key={format} type="button" disabled={isTooLong} onClick={() => start(format)}>
@@ -126,7 +126,7 @@ function Expiry({ app, frame }: PaneProps): JSX.Element {
   const left = timeLeft(frame.expires, useNow(frame.expires !== null));
   return (
     <section>
-      <h3>Expiry</h3>
+      <h2>Expiry</h2>
       <p>
         {left === undefined
           ? 'It is kept until it is dropped.'
@@ -161,7 +161,7 @@ function Drop({ app, frame }: PaneProps): JSX.Element {
   };
   return (
     <section>
-      <h3>Drop</h3>
+      <h2>Drop</h2>
       {isSure.value ? (
         <p class="buttons">
           <button type="button" class="danger" onClick={() => change(drop)}>

@@ -45,9 +45,7 @@ export function createAppState({ base, send, session, local, colorScheme }: AppS
     history.load(stores.kept);
   });
   const uploads = createUploads(server.api, (job) => {
-    if (job.state !== 'done') return;
-    notify(`${job.upload.handle} is stored.`);
-    void server.refresh();
+    if (job.state === 'done') void server.refresh();
   });
   const announcement = signal('');
   const notice = signal('');
