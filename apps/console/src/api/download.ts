@@ -24,7 +24,12 @@ export async function download(api: Api, { path, params, fileName }: Download): 
   const file = await picker.showSaveFilePicker?.({ suggestedName: fileName });
   const response = await api.request(path, { ...(params && { params }) });
   if (file !== undefined && response.body !== null) return response.body.pipeTo(await file.createWritable());
-  const address = URL.createObjectURL(await response.blob());
+  saveBlob(await response.blob(), fileName);
+}
+
+/** Saves bytes that are in memory as a file. */
+export function saveBlob(blob: Blob, fileName: string): void {
+  const address = URL.createObjectURL(blob);
   clickLink(address, fileName);
   // The browser reads the blob after the click.
   setTimeout(() => URL.revokeObjectURL(address), 60_000);

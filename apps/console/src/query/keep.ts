@@ -1,0 +1,44 @@
+import type { Api } from '../api/api.ts';
+import type { EngineName, FrameInfo } from '../api/types.ts';
+
+/** What to keep, and how. */
+export interface KeepRequest {
+  readonly sql: string;
+  readonly engine: EngineName;
+  /** The name of the frame; empty: the server makes one. */
+  readonly handle: string;
+  /** Seconds until it expires; null: never. */
+  readonly ttl: number | null;
+  /** Whether a frame of that name may be replaced. */
+  readonly canReplace: boolean;
+  readonly requestId: string;
+  readonly signal: AbortSignal;
+}
+
+/** How long a kept answer can stay. */
+export const LIFETIMES: readonly { readonly title: string; readonly ttl: number | null }[] = [
+  { title: '15 minutes', ttl: 900 },
+  { title: '1 hour', ttl: 3600 },
+  { title: '1 day', ttl: 86_400 },
+  { title: '7 days', ttl: 604_800 },
+  { title: 'Until it is dropped', ttl: null },
+];
+
+/** An answer of the time-series database is usually kept to be joined once; the database has it anyway. */
+export function defaultTtl(engine: EngineName): number | null {
+  return engine === 'tsdb' ? 900 : null;
+}
+
+/** Stores the whole answer of a statement as a frame. The server runs the statement again. */
+export async function keepAnswer(api: Api, request: KeepRequest): Promise<FrameInfo> {
+  const { sql, engine, handle, ttl, canReplace, requestId, signal } = request;
+  const response = await api.request('/frames', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(!canReplace && { 'if-none-match': '*' }) },
+    body: JSON.stringify({ sql, engine, ...(handle !== '' && { handle }), ...(ttl !== null && { ttl }) }),
+    requestId,
+    signal,
+  });
+  const frame: FrameInfo = await response.json();
+  return frame;
+}
