@@ -1,0 +1,167 @@
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import '../style/chart.css';
+import '../style/summary.css';
+import { ApiError } from '../api/api-error.ts';
+import type { AppState } from '../state/app-state.ts';
+import { AskBar } from '../chart/AskBar.tsx';
+import { createAsking } from '../chart/asking.ts';
+import type { ChartSource } from '../chart/chart-source.ts';
+import { counted } from '../chart/load-chart.ts';
+import { placeText } from '../chart/place-text.ts';
+import { grouped } from '../chart/ticks.ts';
+import { type ColumnSummary, summarise } from './summarise.ts';
+import { FIRST_ROWS, MAX_ROWS, type SmallHistogram } from './summary-sql.ts';
+
+export interface SummaryPaneProps {
+  readonly app: AppState;
+  readonly source: ChartSource;
+  /** The number of rows, if it is known. */
+  readonly rowCount: number | undefined;
+}
+
+type Result = { readonly summary: ColumnSummary } | { readonly error: string };
+
+/** A row of figures for each column, computed one after the other. */
+export function SummaryPane({ app, source, rowCount }: SummaryPaneProps): JSX.Element {
+  const asking = useMemo(() => createAsking(app.api), [app]);
+  const [results, setResults] = useState<readonly Result[]>([]);
+  const isCut = !source.rows && (rowCount === undefined || rowCount > MAX_ROWS);
+  const canRun = source.rows !== undefined || source.engine === 'local';
+  const { columns, from } = source;
+  const load = (): void => {
+    if (!canRun) return;
+    setResults([]);
+    void asking.run(source.engine, async (ask) => {
+      for (const [index] of columns.entries()) {
+        const result = await summarise(source, index, isCut, ask).then(
+          (summary): Result => ({ summary }),
+          (error: unknown): Result => {
+            // A statement that this column's type does not allow; anything else ends the summary.
+            if (error instanceof ApiError && error.code === 'invalid_sql') return { error: error.message };
+            throw error;
+          },
+        );
+        setResults((before) => [...before, result]);
+      }
+      app.announce(`The summary of ${counted(columns.length, 'column')} is complete.`);
+    });
+  };
+  useEffect(() => {
+    load();
+    return () => asking.cancel();
+  }, [from, source.rows, rowCount]);
+  if (!canRun)
+    return <p class="chart-empty">Only an answer whose rows are all here has a summary. Keep it as a frame.</p>;
+  return (
+    <div class="summary-pane">
+      {isCut && (
+        <p class="chart-note" role="note">
+          {rowCount === undefined ? 'At most the' : 'The'} first {grouped(String(FIRST_ROWS))} rows
+          {rowCount !== undefined && ` of ${grouped(String(rowCount))}`}.
+        </p>
+      )}
+      <AskBar
+        asking={asking}
+        label={`Column ${Math.min(results.length + 1, columns.length)} of ${columns.length}`}
+        retry={load}
+      />
+      <div class="summary-scroll" role="region" aria-label="Summary of the columns" tabIndex={0}>
+        <table>
+          <thead>
+            <tr>
+              {['Column', 'Values', 'Null', 'Distinct', 'Lowest', 'Highest', 'Mean'].map((title) => (
+                <th scope="col" key={title}>
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {columns.map((column, at) => (
+              <SummaryRow key={column.name} {...column} result={results[at]} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  );
+}
+
+function SummaryRow(props: {
+  readonly name: string;
+  readonly type: string;
+  readonly result: Result | undefined;
+}): JSX.Element {
+  const { name, type, result } = props;
+  const head = (
+    <th scope="row">
+      {name}
+      <small>{type}</small>
+    </th>
+  );
+  if (!result || 'error' in result) {
+    return (
+      <tr>
+        {head}
+        <td colSpan={6}>{result?.error ?? '…'}</td>
+      </tr>
+    );
+  }
+  const { rows, nulls, distinct, min, max, mean, notFinite, histogram, top } = result.summary;
+  return (
+    <tr>
+      {head}
+      <td class="summary-picture">
+        {histogram ? <Bars histogram={histogram} /> : <TopValues groups={top} rows={rows} />}
+        {notFinite > 0 && <small>{grouped(String(notFinite))} NaN or infinite</small>}
+      </td>
+      <td>
+        {grouped(String(nulls))}
+        {nulls > 0 && <small>{share(nulls, rows)}</small>}
+      </td>
+      <td>{grouped(String(distinct))}</td>
+      <td class="summary-text">{min ?? '–'}</td>
+      <td class="summary-text">{max ?? '–'}</td>
+      <td>{mean ?? '–'}</td>
+    </tr>
+  );
+}
+
+function share(part: number, whole: number): string {
+  const percent = (part / Math.max(1, whole)) * 100;
+  if (percent > 0 && percent < 0.1) return '< 0.1 %';
+  return `${percent.toFixed(1)} %`;
+}
+
+function Bars({ histogram: { axis, range, counts } }: { readonly histogram: SmallHistogram }): JSX.Element {
+  const most = Math.max(1, ...counts);
+  const label = `Histogram from ${placeText(axis, range.lo)} to ${placeText(axis, range.hi)}: ${counts.join(', ')} rows`;
+  return (
+    <svg
+      class="summary-bars"
+      viewBox={`0 0 ${counts.length} 1`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={label}
+    >
+      {counts.map((count, at) => (
+        <rect key={at} x={at + 0.05} width={0.9} y={1 - count / most} height={count / most} />
+      ))}
+    </svg>
+  );
+}
+
+function TopValues({ groups, rows }: { readonly groups: ColumnSummary['top']; readonly rows: number }): JSX.Element {
+  return (
+    <ol class="summary-top">
+      {groups.map(({ key, rows: count }) => (
+        <li key={String(key)}>
+          <meter min={0} max={Math.max(1, rows)} value={count} aria-label={share(count, rows)} />
+          <span>{key === null ? <i>null</i> : key === '' ? '""' : key}</span>
+          <small>{grouped(String(count))}</small>
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,52 @@
+import { type Axis, axisOf, isFloat, type Range } from '../chart/axis.ts';
+import type { Field } from '../chart/chart-reader.ts';
+import type { Relation } from '../chart/relation.ts';
+
+/** Larger frames are summarised by their first rows: more would take minutes. */
+export const MAX_ROWS = 5_000_000;
+/** How many of the first rows that are. */
+export const FIRST_ROWS = 1_000_000;
+/** The bars of a small histogram. */
+export const MAX_BINS = 24;
+/** The most frequent values that are shown. */
+export const TOP_VALUES = 5;
+
+const NESTED = new Set(['ARRAY', 'STRUCT', 'MAP', 'BINARY']);
+const TEXT_LENGTH = 100;
+
+/** Returns the SQL for the relation of a column's values: of all rows, or of the first. */
+export function valuesSql(relation: Relation, { index }: Field, isCut: boolean): string {
+  return `(select ${relation.column(index)} as v from ${relation.sql}${isCut ? ` limit ${FIRST_ROWS}` : ''})`;
+}
+
+/**
+ * Returns the SQL for the figures of a column: rows, nulls, different values, lowest, highest, mean, and the values that
+ * are NaN or infinite. The lowest and highest are texts, so that NaN is not null.
+ */
+export function figuresSql(values: string, { type }: Field): string {
+  const hasOrder = !NESTED.has(type);
+  const text = (sql: string): string => `left(cast(${sql} as varchar), ${TEXT_LENGTH})`;
+  const finite = isFloat(type) ? ' filter (where isfinite(v))' : '';
+  const axis = axisOf(type);
+  const mean = axis && axis.kind !== 'time' ? `avg(v)${finite}` : 'null';
+  const odd = isFloat(type) ? 'count(*) filter (where v is not null and not isfinite(v))' : '0';
+  const extremes = hasOrder ? `${text(`min(v)${finite}`)}, ${text(`max(v)${finite}`)}` : 'null, null';
+  return `select count(*), count(*) - count(v), count(distinct v), ${extremes}, ${mean}, ${odd} from ${values}`;
+}
+
+/** Returns the relation of the values for a histogram, which has one column. */
+export function histogramRelation(values: string): Relation {
+  return { sql: `${values} as r`, column: () => 'r.v' };
+}
+
+/** Whether a column has a histogram: numbers and times have, unless they have only few values. */
+export function hasHistogram({ type }: Field, distinct: number): boolean {
+  return axisOf(type) !== undefined && distinct > TOP_VALUES;
+}
+
+/** The bars of a histogram: their heights from 0 to 1, and the ends of the axis. */
+export interface SmallHistogram {
+  readonly axis: Axis;
+  readonly range: Range;
+  readonly counts: readonly number[];
+}
