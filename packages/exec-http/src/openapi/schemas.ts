@@ -129,6 +129,7 @@ const InfoSchema = v.strictObject({
     isRequired: v.boolean(),
     kinds: v.exactOptional(v.array(v.picklist(['token', 'jwt', 'certificate']))),
   }),
+  caller: v.exactOptional(v.strictObject({ tenant: v.string(), permissions: v.array(v.string()) })),
 });
 
 const StateSchema = v.strictObject({ status: v.picklist(['ready', 'alive']) });

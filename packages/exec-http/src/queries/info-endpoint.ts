@@ -1,4 +1,4 @@
-import { ENCODINGS } from '@svc/frames';
+import { type Caller, ENCODINGS } from '@svc/frames';
 import { type Service, SQL_TARGETS, type SqlTarget } from '@svc/service';
 import type { HandlersOf } from '../endpoint.ts';
 import { jsonResponse } from '../json-response.ts';
@@ -25,10 +25,11 @@ export interface InfoOptions {
 
 /** Handles `/info`: what this server can do, for programs. */
 export function infoHandlers(options: InfoOptions): HandlersOf<'GET'> {
-  return { GET: () => jsonResponse(infoOf(options)) };
+  return { GET: ({ call }) => jsonResponse(infoOf(options, call.caller)) };
 }
 
-function infoOf({ service, host = {}, defaultEngine = 'tsdb', maxRows, hasCallers }: InfoOptions): object {
+function infoOf(options: InfoOptions, caller: Caller | undefined): object {
+  const { service, host = {}, defaultEngine = 'tsdb', maxRows, hasCallers } = options;
   const { version, engines, hasTsdb, uploadFormats, frameFileFormats, maxUploadBytes, encodeParquet } = service;
   return {
     version,
@@ -41,6 +42,7 @@ function infoOf({ service, host = {}, defaultEngine = 'tsdb', maxRows, hasCaller
     },
     limits: { maxRows: maxRows ?? null, maxUploadBytes, ...host.limits },
     authentication: { isRequired: hasCallers, ...(host.authentication && { kinds: host.authentication }) },
+    ...(caller && { caller: { tenant: caller.tenant, permissions: [...caller.permissions].toSorted() } }),
   };
 }
 

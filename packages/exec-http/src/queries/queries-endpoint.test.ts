@@ -146,6 +146,14 @@ describe('/info', () => {
       authentication: { isRequired: true },
     });
   });
+
+  test('names the tenant and the permissions of the caller', async () => {
+    const authenticate = () => ({ id: 'ada', tenant: 'alpha', permissions: new Set(['write', 'read']) });
+    const { app } = appWith({}, { authenticate });
+    expect(await (await app.request('/info')).json()).toMatchObject({
+      caller: { tenant: 'alpha', permissions: ['read', 'write'] },
+    });
+  });
 });
 
 describe('the list of frames', () => {
