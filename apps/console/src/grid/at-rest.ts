@@ -1,0 +1,105 @@
+import type { Cell } from '../rows/row-source.ts';
+import { visibleText } from '../rows/visible-text.ts';
+import { isNumeric, sizeText } from './columns.ts';
+import { columnX, type GridState, gutterPx, HEAD_PX, rowY, visibleRange } from './grid-state.ts';
+import { selectedRange } from './selection.ts';
+
+/** The id of a cell at rest, which the grid names as its active one. */
+export function cellId(gridId: string, row: number, column: number): string {
+  return `${gridId}-${row}-${column}`;
+}
+
+/** Writes the visible rows into a layer above the canvas: for screen readers, for selecting text and for finding it. */
+export function writeAtRest(layer: HTMLElement, state: GridState, gridId: string): void {
+  const range = visibleRange(state);
+  const rows = [headRow(state)];
+  for (let row = range?.firstRow ?? 0; row <= (range?.lastRow ?? -1); row += 1) rows.push(bodyRow(state, row, gridId));
+  layer.replaceChildren(...rows);
+}
+
+/** Marks the selected cells of the layer. */
+export function markSelected(layer: HTMLElement, { selection }: GridState): void {
+  const { firstRow, lastRow, firstColumn, lastColumn } = selectedRange(selection);
+  for (const cell of layer.querySelectorAll<HTMLElement>('[role=gridcell]')) {
+    const row = Number(cell.dataset['row']);
+    const column = Number(cell.dataset['column']);
+    const isSelected = row >= firstRow && row <= lastRow && column >= firstColumn && column <= lastColumn;
+    cell.setAttribute('aria-selected', String(isSelected));
+  }
+}
+
+function headRow(state: GridState): HTMLElement {
+  const row = rowElement(1, 0, HEAD_PX);
+  row.append(box('columnheader', 0, gutterPx(state), 1));
+  const [first, last] = visibleColumns(state);
+  for (let column = first; column <= last; column += 1) {
+    const info = state.source.columns[column];
+    if (info === undefined) continue;
+    const head = box('columnheader', columnX(state, column), state.widths.widthOf(column), column + 2);
+    const name = document.createElement('span');
+    name.textContent = visibleText(info.name);
+    const type = document.createElement('span');
+    type.className = 'grid-rest-type';
+    type.textContent = info.type;
+    head.append(name, type);
+    row.append(head);
+  }
+  return row;
+}
+
+function bodyRow(state: GridState, row: number, gridId: string): HTMLElement {
+  const element = rowElement(row + 2, rowY(state, row), state.rowPx);
+  const number = box('rowheader', 0, gutterPx(state), 1);
+  number.textContent = String(row + 1);
+  element.append(number);
+  const [first, last] = visibleColumns(state);
+  for (let column = first; column <= last; column += 1) {
+    const info = state.source.columns[column];
+    if (info === undefined) continue;
+    const cell = box('gridcell', columnX(state, column), state.widths.widthOf(column), column + 2);
+    cell.id = cellId(gridId, row, column);
+    cell.dataset['row'] = String(row);
+    cell.dataset['column'] = String(column);
+    if (isNumeric(info)) cell.classList.add('grid-rest-number');
+    writeCell(cell, state.source.cell(row, column));
+    element.append(cell);
+  }
+  return element;
+}
+
+function writeCell(element: HTMLElement, cell: Cell | undefined): void {
+  if (cell === undefined) {
+    element.setAttribute('aria-busy', 'true');
+    return;
+  }
+  element.textContent = cell.text;
+  element.dataset['look'] = cell.look;
+  if (cell.look === 'empty') element.setAttribute('aria-label', 'empty text');
+  if (cell.look === 'cut') element.setAttribute('aria-description', `cut ${sizeText(cell)}`);
+}
+
+function visibleColumns(state: GridState): readonly [number, number] {
+  if (state.source.columns.length === 0) return [0, -1];
+  const right = state.left + Math.max(0, state.width - gutterPx(state));
+  return [state.widths.columnAt(state.left), state.widths.columnAt(right)];
+}
+
+function rowElement(index: number, top: number, height: number): HTMLElement {
+  const row = document.createElement('div');
+  row.role = 'row';
+  row.ariaRowIndex = String(index);
+  row.className = 'grid-rest-row';
+  row.style.top = `${top}px`;
+  row.style.height = `${height}px`;
+  row.style.lineHeight = `${height}px`;
+  return row;
+}
+
+function box(role: string, left: number, width: number, index: number): HTMLElement {
+  const element = document.createElement('div');
+  element.role = role;
+  element.ariaColIndex = String(index);
+  element.style.left = `${left}px`;
+  element.style.width = `${width}px`;
+  return element;
+}
