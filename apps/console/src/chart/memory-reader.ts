@@ -144,12 +144,16 @@ function aggregated(rows: RowSource, members: readonly number[], field: Field, a
   }
   if (axis.kind === 'whole') {
     const sum = places.reduce<bigint>((total, place) => total + BigInt(place), 0n);
-    return aggregate === 'sum'
-      ? decimalText(sum, axis.scale)
-      : String(Number(decimalText(sum, axis.scale)) / places.length);
+    return aggregate === 'sum' ? decimalText(sum, axis.scale) : String(meanOf(sum, places.length, axis.scale));
   }
   const sum = places.reduce<number>((total, place) => total + Number(place), 0);
   return String(aggregate === 'sum' ? sum : sum / places.length);
+}
+
+/** Returns the mean of exact values: rounded once, at the end. */
+export function meanOf(sum: bigint, count: number, scale: number): number {
+  const rest = Number(sum % BigInt(count)) / count;
+  return (Number(sum / BigInt(count)) + rest) / 10 ** scale;
 }
 
 function placedText(axis: Axis, place: Place): string {

@@ -134,8 +134,8 @@ export function linesOfPixels(
       const line = lines[by ? Number(series) : i];
       const points = pixelPoints(axis, values.slice(i * VALUES_PER_SERIES, (i + 1) * VALUES_PER_SERIES));
       const start = placeFrom(axis, first);
-      if (points.length === 0 && start !== undefined) line?.add(start, null);
-      for (const [place, text] of points) line?.add(place, text);
+      if (points.length === 0 && start !== undefined) addPoint(line, start, null);
+      for (const [place, text] of points) addPoint(line, place, text);
     });
   }
   return lines;
@@ -161,7 +161,7 @@ function linesOfRows({ axis, by, y }: LineColumns, rows: AnswerTable['rows'], co
   for (const [at, series, ...values] of rows) {
     const place = placeFrom(axis, at);
     if (place === undefined) continue;
-    y.forEach((_, i) => lines[by ? Number(series) : i]?.add(place, textOf(values[i])));
+    y.forEach((_, i) => addPoint(lines[by ? Number(series) : i], place, textOf(values[i])));
   }
   return lines;
 }
@@ -188,19 +188,16 @@ function withEdges(
   });
 }
 
-interface GrowingLine extends LinePoints {
-  add(place: Place, text: string | null): void;
+interface GrowingLine {
+  readonly places: Place[];
+  readonly texts: (string | null)[];
 }
 
 function createLine(): GrowingLine {
-  const places: Place[] = [];
-  const texts: (string | null)[] = [];
-  return {
-    places,
-    texts,
-    add(place, text) {
-      places.push(place);
-      texts.push(text);
-    },
-  };
+  return { places: [], texts: [] };
+}
+
+function addPoint(line: GrowingLine | undefined, place: Place, text: string | null): void {
+  line?.places.push(place);
+  line?.texts.push(text);
 }

@@ -1,9 +1,9 @@
 import type { ColumnInfo } from '../api/types.ts';
-import { axisOf, widened } from '../chart/axis.ts';
+import { type Axis, axisOf, type Place, widened } from '../chart/axis.ts';
 import { bucketsOf, wholeBuckets } from '../chart/bucket.ts';
 import type { ChartReader, Field, Group } from '../chart/chart-reader.ts';
 import type { ChartSource } from '../chart/chart-source.ts';
-import { createMemoryReader, placeFromText, valueText } from '../chart/memory-reader.ts';
+import { createMemoryReader, meanOf, placeFromText, valueText } from '../chart/memory-reader.ts';
 import { relationOf } from '../chart/relation.ts';
 import { type Ask, createSqlReader } from '../chart/sql-reader.ts';
 import type { RowSource } from '../rows/row-source.ts';
@@ -81,7 +81,7 @@ function memoryFigures(rows: RowSource, field: Field): Figures {
   const texts = new Set<string>();
   let nulls = 0;
   let notFinite = 0;
-  let sum = 0;
+  let sum: Place = axis?.kind === 'whole' ? 0n : 0;
   let numbers = 0;
   let min: string | null = null;
   let max: string | null = null;
@@ -99,16 +99,21 @@ function memoryFigures(rows: RowSource, field: Field): Figures {
     }
     if (min === null || isBelow(axis, text, min)) min = text;
     if (max === null || isBelow(axis, max, text)) max = text;
-    if (axis && axis.kind !== 'time') {
-      sum += Number(text);
-      numbers += 1;
-    }
+    const place = axis && placeFromText(axis, text);
+    if (place === undefined) continue;
+    sum = typeof sum === 'bigint' ? sum + BigInt(place) : sum + Number(place);
+    numbers += 1;
   }
-  const mean = numbers > 0 ? String(sum / numbers) : null;
+  const mean = numbers > 0 && axis?.kind !== 'time' ? meanText(axis, sum, numbers) : null;
   return { rows: count, nulls, distinct: texts.size, min, max, mean, notFinite };
 }
 
-function isBelow(axis: ReturnType<typeof axisOf>, one: string, other: string): boolean {
+function meanText(axis: Axis | undefined, sum: Place, count: number): string {
+  if (typeof sum === 'bigint') return String(meanOf(sum, count, axis?.kind === 'whole' ? axis.scale : 0));
+  return String(sum / count);
+}
+
+function isBelow(axis: Axis | undefined, one: string, other: string): boolean {
   const a = axis && placeFromText(axis, one);
   const b = axis && placeFromText(axis, other);
   return a === undefined || b === undefined ? one < other : a < b;

@@ -34,11 +34,6 @@ export function figuresSql(values: string, { type }: Field): string {
   return `select count(*), count(*) - count(v), count(distinct v), ${extremes}, ${mean}, ${odd} from ${values}`;
 }
 
-/** Returns the relation of the values for a histogram, which has one column. */
-export function histogramRelation(values: string): Relation {
-  return { sql: `${values} as r`, column: () => 'r.v' };
-}
-
 /** Whether a column has a histogram: numbers and times have, unless they have only few values. */
 export function hasHistogram({ type }: Field, distinct: number): boolean {
   return axisOf(type) !== undefined && distinct > TOP_VALUES;

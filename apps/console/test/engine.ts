@@ -1,0 +1,72 @@
+import { type Api, createApi } from '../src/api/api.ts';
+import { askTable } from '../src/api/table.ts';
+import type { ColumnInfo } from '../src/api/types.ts';
+import type { Field } from '../src/chart/chart-reader.ts';
+import type { ChartSource } from '../src/chart/chart-source.ts';
+import type { Ask } from '../src/chart/sql-reader.ts';
+import type { Cell, RowSource } from '../src/rows/row-source.ts';
+import { startProcess } from '../../server/test/server-process.ts';
+
+/** A server with a frame, as the console sees both. */
+export interface Engine {
+  readonly api: Api;
+  readonly ask: Ask;
+  /** Keeps the answer of a statement as a frame. */
+  frame(handle: string, sql: string): Promise<ChartSource>;
+}
+
+/** Starts a server; `onEnd` registers what ends it. */
+export async function startEngine(onEnd: (end: () => Promise<void>) => void): Promise<Engine> {
+  const server = await startProcess({ onEnd });
+  const observer = { answered: () => {}, gone: () => {}, unauthenticated: () => {} };
+  const api = createApi(new URL(`${server.url}/`), observer, fetch);
+  return {
+    api,
+    ask: (sql) => askTable(api, sql, { engine: 'local' }),
+    async frame(handle, sql) {
+      const body = JSON.stringify({ sql, engine: 'local', handle });
+      const response = await api.request('/frames', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+      });
+      const { columns } = (await response.json()) as { columns: ColumnInfo[] };
+      return { columns, from: `"${handle}"`, engine: 'local' };
+    },
+  };
+}
+
+/** Returns the column of a source. */
+export function fieldOf({ columns }: ChartSource, name: string): Field {
+  const index = columns.findIndex((column) => column.name === name);
+  return { index, ...columns[index]! };
+}
+
+/** Reads all rows of a source into memory, as an answer has them. */
+export async function rowsInMemory(source: ChartSource, ask: Ask): Promise<RowSource> {
+  const names = source.columns.map(({ name }) => `"${name}"`);
+  // JSON has null for NaN.
+  const flags = source.columns.map(({ type }, i) => (/^(DOUBLE|FLOAT)$/.test(type) ? `isnan(${names[i]})` : 'false'));
+  const { rows } = await ask(`select ${[...names, ...flags].join(', ')} from ${source.from}`);
+  const cells = rows.map((row) =>
+    source.columns.map((_, i): Cell => {
+      const value = row[i];
+      if (row[names.length + i] === true) return { text: 'NaN', look: 'nan' };
+      if (value === null) return { text: 'null', look: 'null' };
+      return value === '' ? { text: '', look: 'empty' } : { text: String(value), look: 'value' };
+    }),
+  );
+  const fixed = <T>(value: T): never => ({ value, peek: () => value }) as never;
+  return {
+    columns: source.columns,
+    rowCount: fixed(cells.length),
+    revision: fixed(0),
+    failure: fixed(undefined),
+    isOutdated: fixed(false),
+    cell: (row, column) => cells[row]?.[column],
+    want: () => {},
+    wholeText: async (row, column) => cells[row]![column]!.text,
+    retry: () => {},
+    close: () => {},
+  };
+}
