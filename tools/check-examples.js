@@ -2,7 +2,7 @@
 // every host, the API must respond the same, stream both ways, and leave other routes to the host.
 import { strict as assert } from 'node:assert';
 import { once } from 'node:events';
-import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { get, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,7 +34,7 @@ function dependencies() {
 function checkNothingElseIsInstalled(project) {
   const unwanted = project
     .installedNames()
-    .filter((name) => /duckdb|^@svc\/(server|cli|grpc|config|proto)$/.test(name));
+    .filter((name) => /duckdb|preact|codemirror|^@svc\/(server|cli|grpc|config|proto)$/.test(name));
   assert.deepEqual(unwanted, [], 'An app that mounts the API must not install these.');
 }
 
@@ -106,6 +106,35 @@ async function checkUsers(url) {
   assert.deepEqual(statuses, [403, 201, 401, 200, 200, 404, 401]);
 }
 
+/** The console is for browsers alone, and finds its files below the path that it is mounted at. */
+async function checkConsole(url) {
+  const headers = { accept: 'text/html' };
+  const moved = await fetch(url, { headers, redirect: 'manual' });
+  assert.deepEqual([moved.status, new URL(moved.headers.get('location'), url).href], [308, `${url}/`]);
+  const page = await fetch(`${url}/`, { headers });
+  assert.deepEqual([page.status, page.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
+  const addresses = [...(await page.text()).matchAll(/ (?:src|href)="([^"]+)"/g)].map(([, address]) => address);
+  assert(addresses.length >= 2, 'The page of the console names no files.');
+  for (const address of addresses) assert.equal((await fetch(new URL(address, `${url}/`))).status, 200, address);
+  assert.equal((await fetch(`${url}/`)).status, 404, 'The console is sent to a client that is no browser.');
+}
+
+/** What docs/embedding.md says about the console, in each example: one import, and one line before `notFound`. */
+const CONSOLES = {
+  'embed-hono.js': "app.route('/data', createConsoleApp());",
+  'embed-express.js': "exec.route('/', createConsoleApp());",
+  'embed-node-http.js': "app.route('/data', createConsoleApp());",
+};
+
+/** Writes an example with the console into the project; returns its name. */
+function writeWithConsole(project, file, line) {
+  assert(readFileSync(join(root, 'docs/embedding.md'), 'utf8').includes(line), `docs/embedding.md has no line ${line}`);
+  const text = readFileSync(join(examples, file), 'utf8').replace(/^(?=\w+\.notFound\()/m, `${line}\n`);
+  const name = `console-${file}`;
+  writeFileSync(join(project.directory, name), `import { createConsoleApp } from '@svc/console';\n${text}`);
+  return name;
+}
+
 async function checkHost(host) {
   await checkAnswers(host, `${host}/data`);
   await checkLeavingReader(`${host}/data`);
@@ -114,12 +143,22 @@ async function checkHost(host) {
 
 async function checkExample(project, file) {
   copyFileSync(join(examples, file), join(project.directory, file));
+  await runExample(project, file, (host) => (file === 'embed-users.js' ? checkUsers(`${host}/data`) : checkHost(host)));
+  const line = CONSOLES[file];
+  if (line === undefined) return;
+  await runExample(project, writeWithConsole(project, file, line), async (host) => {
+    await checkConsole(`${host}/data`);
+    await checkAnswers(host, `${host}/data`);
+  });
+}
+
+async function runExample(project, file, check) {
   const [port] = await freePorts(1);
   const host = `http://127.0.0.1:${port}`;
   const env = { PORT: String(port) };
   const example = await project.start(process.execPath, [file], { ready: /^listening/m, env });
   try {
-    await (file === 'embed-users.js' ? checkUsers(`${host}/data`) : checkHost(host));
+    await check(host);
     // A stack, or a warning of Node, would be indented or in parentheses.
     assert.doesNotMatch(example.output(), /^[\s(]/m, `It printed something else:\n${example.output()}`);
     const [, observed] = /^GET \/exec 404 (\w+)/m.exec(example.output()) ?? [];
