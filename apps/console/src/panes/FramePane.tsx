@@ -1,33 +1,127 @@
+import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { ChartPaneProps } from '../chart/ChartPane.tsx';
 import type { FrameInfo } from '../api/types.ts';
 import type { AppState } from '../state/app-state.ts';
 import { countOf, formatBytes } from '../state/format.ts';
 import type { FrameTab } from '../state/tabs.ts';
+import type { SummaryPaneProps } from '../summary/SummaryPane.tsx';
+import { FrameRows } from './FrameRows.tsx';
 import { Icon } from './Icon.tsx';
+import { Key } from './Key.tsx';
 import { lazy } from './lazy.tsx';
+import { useCommands } from './use-commands.ts';
 import { viewPanelId, ViewTabs, viewTabId, type ViewChoice } from './ViewTabs.tsx';
 
+interface PaneProps {
+  readonly app: AppState;
+  readonly tab: FrameTab;
+}
+
 const InfoPane = lazy<{ app: AppState; frame: FrameInfo }>(async () => (await import('./InfoPane.tsx')).InfoPane);
+const ChartPane = lazy<ChartPaneProps>(async () => (await import('../chart/ChartPane.tsx')).ChartPane);
+const SummaryPane = lazy<SummaryPaneProps>(async () => (await import('../summary/SummaryPane.tsx')).SummaryPane);
 
-const VIEWS: readonly ViewChoice[] = [{ view: 'info', title: 'Info' }];
+const VIEWS: readonly ViewChoice[] = [
+  { view: 'rows', title: 'Rows' },
+  { view: 'chart', title: 'Chart' },
+  { view: 'summary', title: 'Summary' },
+  { view: 'info', title: 'Info' },
+];
 
-/** The tab of a frame. */
-export function FramePane({ app, tab }: { readonly app: AppState; readonly tab: FrameTab }): JSX.Element {
+/** Charts and summaries are SQL: a server without an engine has none. */
+const VIEWS_WITHOUT_SQL = VIEWS.filter(({ view }) => view === 'rows' || view === 'info');
+
+/** The tab of a frame: its rows at once, and what can be made of them. */
+export function FramePane({ app, tab }: PaneProps): JSX.Element {
   const frame = app.frames.value.find(({ handle }) => handle === tab.handle);
-  if (frame === undefined) return <MissingFrame app={app} tab={tab} />;
+  return frame === undefined ? (
+    <MissingFrame app={app} tab={tab} />
+  ) : (
+    <PresentFrame app={app} tab={tab} frame={frame} />
+  );
+}
+
+/** The version that was opened is shown until the user asks for the newer one: rows of two are never mixed. */
+function PresentFrame({ app, tab, frame }: PaneProps & { readonly frame: FrameInfo }): JSX.Element {
+  const opened = useSignal(frame);
+  const isOutdated = opened.value.version !== frame.version;
+  // When it expires and where it is can change without a new version.
+  const shown = isOutdated ? opened.value : frame;
+  const reload = (): void | false => {
+    if (!isOutdated) return false;
+    opened.value = frame;
+  };
+  useCommands(
+    app,
+    [
+      {
+        id: 'frame.reload',
+        title: 'Show the newer version of the frame',
+        key: 'r',
+        group: 'Frame',
+        isListed: false,
+        run: reload,
+      },
+      {
+        id: 'frame.download',
+        title: 'Download the frame',
+        key: 'd',
+        group: 'Frame',
+        run: () => app.setView(tab.id, 'info'),
+      },
+    ],
+    [tab.id, frame.version, opened.value.version],
+  );
+  useEffect(() => {
+    if (isOutdated) app.announce(`A newer version of ${tab.handle} is there.`);
+  }, [isOutdated]);
+  const hasSql = app.info.value?.engines.includes('local') === true;
+  const views = hasSql ? VIEWS : VIEWS_WITHOUT_SQL;
   return (
     <section class="frame-pane" aria-label={`Frame ${tab.handle}`}>
       <div class="view-bar">
-        <ViewTabs app={app} tab={tab} views={VIEWS} />
+        <ViewTabs key={views.length} app={app} tab={tab} views={views} />
         <span class="facts">
-          {countOf(frame.rows, 'row')} × {countOf(frame.columns.length, 'column')} · {formatBytes(frame.bytes)}
+          {countOf(shown.rows, 'row')} × {countOf(shown.columns.length, 'column')} · {formatBytes(shown.bytes)}
         </span>
       </div>
+      {isOutdated && (
+        <div class="banner info" role="status">
+          <Icon name="refresh" />
+          <p>A newer version is there: {countOf(frame.rows, 'row')}.</p>
+          <button type="button" onClick={reload}>
+            Reload <Key of="r" />
+          </button>
+        </div>
+      )}
       <ViewPanel tab={tab}>
-        <InfoPane app={app} frame={frame} />
+        <FrameView
+          key={shown.version}
+          app={app}
+          tab={views.some(({ view }) => view === tab.view) ? tab : { ...tab, view: 'rows' }}
+          frame={shown}
+        />
       </ViewPanel>
     </section>
   );
+}
+
+function FrameView({ app, tab, frame }: PaneProps & { readonly frame: FrameInfo }): JSX.Element {
+  const source = { columns: frame.columns, from: `"${frame.handle}"`, engine: 'local' as const };
+  switch (tab.view) {
+    case 'rows':
+      return <FrameRows app={app} frame={frame} />;
+    case 'chart':
+      return (
+        <ChartPane app={app} data={source} choice={tab.chart} onChoice={(chart) => app.updateTab(tab.id, { chart })} />
+      );
+    case 'summary':
+      return <SummaryPane app={app} source={source} rowCount={frame.rows} />;
+    case 'info':
+      return <InfoPane app={app} frame={frame} />;
+  }
 }
 
 function ViewPanel({ tab, children }: { readonly tab: FrameTab; readonly children: ComponentChildren }): JSX.Element {
@@ -46,7 +140,7 @@ function ViewPanel({ tab, children }: { readonly tab: FrameTab; readonly childre
 }
 
 /** A frame that was dropped or has expired, or one of a link that this server does not have. */
-function MissingFrame({ app, tab }: { readonly app: AppState; readonly tab: FrameTab }): JSX.Element {
+function MissingFrame({ app, tab }: PaneProps): JSX.Element {
   if (!app.hasFrames.value) return <div class="empty" aria-busy="true" />;
   return (
     <div class="empty">
