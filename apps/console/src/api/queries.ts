@@ -15,17 +15,33 @@ export interface RunningSql {
   readonly rowsTotal?: number;
 }
 
-/** Returns the SQL of a request; undefined if it does not run, or not yet. */
-export async function readQuery(api: Api, id: string, signal: AbortSignal): Promise<RunningSql | undefined> {
-  const response = await api.request(`/queries/${encodeURIComponent(id)}`, { signal, accept: [404] });
-  if (response.status === 404) return undefined;
-  const query: RunningSql = await response.json();
-  return query;
+/**
+ * Returns the SQL of a request; undefined if it does not run, or not yet. It is found in the list: a request for a query
+ * that has just ended would be a 404, which browsers report as an error of the page.
+ */
+export async function readQuery(api: Api, id: string, signal?: AbortSignal): Promise<RunningSql | undefined> {
+  const response = await api.request('/queries', { ...(signal && { signal }) });
+  const { queries }: { readonly queries: readonly ListedSql[] } = await response.json();
+  const query = queries.find((one) => one.id === id);
+  if (query?.queuePosition === undefined) return query;
+  const queueLength = queries.filter(({ state, engine }) => state === 'queued' && engine === query.engine).length;
+  // Queries of others are not listed, but count for the place.
+  return queueLength < query.queuePosition ? query : { ...query, queueLength };
 }
 
-/** Ends the SQL of a request. It is no error if it does not run. */
-export async function cancelQuery(api: Api, id: string): Promise<void> {
-  await api.request(`/queries/${encodeURIComponent(id)}`, { method: 'DELETE', accept: [404] });
+interface ListedSql extends RunningSql {
+  readonly id: string;
+  readonly engine: string;
+}
+
+/** How long the server may take to see that the connection of a query is closed. */
+const NOTICE_MS = 100;
+
+/** Ends a query whose connection was closed, if it still runs: a proxy between may keep its own connection open. */
+export async function endQuery(api: Api, id: string): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, NOTICE_MS));
+  const query = await readQuery(api, id);
+  if (query) await api.request(`/queries/${encodeURIComponent(id)}`, { method: 'DELETE', accept: [404] });
 }
 
 /** Whether an error says that the query was cancelled, from here or by another client. */

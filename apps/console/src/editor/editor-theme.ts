@@ -23,7 +23,7 @@ const theme = EditorView.theme({
   },
   '.cm-selectionMatch, .cm-searchMatch': { backgroundColor: 'var(--warning-bg)' },
   '.cm-searchMatch-selected': { outline: '1px solid var(--warning)' },
-  '.cm-gutters': { backgroundColor: 'var(--bg-side)', color: 'var(--text-dim)', border: 'none' },
+  '.cm-gutters': { backgroundColor: 'var(--bg-side)', color: 'var(--text-dim)', border: 'none', zIndex: 'auto' },
   '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'transparent' },
   '.cm-activeLineGutter': { color: 'var(--text)' },
   '.cm-statement': { boxShadow: 'inset 3px 0 0 var(--accent-bg)' },

@@ -3,6 +3,7 @@ import {
   autocompletion,
   closeBrackets,
   closeBracketsKeymap,
+  closeCompletion,
   type Completion,
   type CompletionContext,
   type CompletionResult,
@@ -95,7 +96,8 @@ export function createEditor(options: EditorOptions): Editor {
 const TAKEN_KEYS = new Set(['Alt-ArrowLeft', 'Alt-ArrowRight', 'Alt-l', 'Mod-Enter']);
 
 function extensionsOf({ words, onChange, onRun, onExplain }: EditorOptions): Extension {
-  const act = (action: () => void) => () => {
+  const act = (action: () => void) => (view: EditorView) => {
+    closeCompletion(view);
     action();
     return true;
   };
@@ -134,10 +136,11 @@ function extensionsOf({ words, onChange, onRun, onExplain }: EditorOptions): Ext
   ];
 }
 
-function languageOf({ keywords, functions }: CompletionWords): Extension {
+function languageOf({ keywords }: CompletionWords): Extension {
   const dialect = SQLDialect.define({
     keywords: keywords.join(' '),
-    builtin: functions.map(({ name }) => name).join(' '),
+    // Not the functions: many have the names that people give to columns.
+    builtin: '',
     types: TYPES,
     doubleDollarQuotedStrings: true,
     operatorChars: '+-*/%<>!=&|^~:',
@@ -148,7 +151,7 @@ function languageOf({ keywords, functions }: CompletionWords): Extension {
 }
 
 const TYPES =
-  'bigint bit blob boolean date decimal double enum float hugeint integer interval json list long map real smallint string struct symbol text time timestamp timestamptz tinyint ubigint uhugeint uinteger usmallint utinyint uuid varchar';
+  'bigint blob boolean decimal double float hugeint integer interval json real smallint struct timestamp timestamptz tinyint ubigint uhugeint uinteger usmallint utinyint uuid varchar';
 
 function complete(context: CompletionContext, words: CompletionWords): CompletionResult | null {
   const found = completeAt(context.state.doc.toString(), context.pos, words);

@@ -12,8 +12,11 @@ import { Sidebar } from './Sidebar.tsx';
 import { SignIn } from './SignIn.tsx';
 import { TabBar } from './TabBar.tsx';
 import { useAppCommands } from './app-commands.ts';
+import { lazy } from './lazy.tsx';
 import { useKeys } from './use-keys.ts';
 import { UploadTray } from './UploadTray.tsx';
+
+const QueryPane = lazy(async () => (await import('../query/QueryPane.tsx')).QueryPane);
 
 /** The whole page. */
 export function App({ app }: { readonly app: AppState }): JSX.Element {
@@ -52,5 +55,6 @@ export function App({ app }: { readonly app: AppState }): JSX.Element {
 function TabBody({ app }: { readonly app: AppState }): JSX.Element | null {
   const tab = app.currentTab.value;
   if (tab === undefined) return <EmptyServer app={app} />;
-  return tab.kind === 'frame' ? <FramePane key={tab.id} app={app} tab={tab} /> : null;
+  if (tab.kind === 'frame') return <FramePane key={tab.id} app={app} tab={tab} />;
+  return <QueryPane key={tab.id} app={app} tab={tab} />;
 }

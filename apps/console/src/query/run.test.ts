@@ -57,6 +57,7 @@ beforeEach(async () => {
   seen = [];
   outcomes = [];
   maxRows = null;
+  listed = (id) => [{ id, engine: 'local', state: 'running', elapsedMs: 1, progress: 0.5 }];
   server = createServer(async (request, response) => {
     const body = (await bytesOf(request)).toString();
     seen.push({
@@ -65,10 +66,9 @@ beforeEach(async () => {
       id: String(request.headers['x-request-id']),
       body,
     });
-    if (request.url?.startsWith('/queries/')) {
-      response.statusCode = request.method === 'DELETE' ? 204 : 200;
-      response.end(request.method === 'DELETE' ? '' : '{"state":"running","elapsedMs":1,"progress":0.5}');
-    } else handle(request, response, body);
+    if (request.method === 'DELETE') response.writeHead(204).end();
+    else if (request.url === '/queries') response.end(JSON.stringify({ queries: listed(seen[0]?.id) }));
+    else handle(request, response, body);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -86,6 +86,9 @@ afterEach(async () => {
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
 });
+
+/** What `/queries` lists: the statement that runs, and another that waits. */
+let listed: (id: string | undefined) => readonly object[];
 
 /** Resolves when the state is of a kind. */
 function until(isReached: (state: RunState) => boolean): Promise<RunState> {
@@ -191,14 +194,27 @@ describe('progress', () => {
     const done = runner.run(REQUEST);
     const state = await until((now) => now.kind === 'running' && now.query !== undefined);
     expect(state).toMatchObject({ query: { state: 'running', progress: 0.5 } });
-    expect(seen[1]).toMatchObject({ method: 'GET', url: `/queries/${seen[0]?.id}` });
+    runner.cancel();
+    await done;
+  });
+
+  test('has the place in line, and the length of the line if all of it is seen', async () => {
+    const queued = { engine: 'local', state: 'queued', elapsedMs: 1, progress: null };
+    listed = (id) => [
+      { ...queued, id: 'other', queuePosition: 1 },
+      { ...queued, id, queuePosition: 2 },
+    ];
+    handle = () => undefined;
+    const done = runner.run(REQUEST);
+    const state = await until((now) => now.kind === 'running' && now.query !== undefined);
+    expect(state).toMatchObject({ query: { queuePosition: 2, queueLength: 2 } });
     runner.cancel();
     await done;
   });
 });
 
 describe('cancel', () => {
-  test('closes the connection and ends the query by its id', async () => {
+  test('closes the connection, and ends the query by its id if the server still lists it', async () => {
     const closed = new Promise<void>((resolve) => {
       handle = (_request, response) => {
         response.on('close', resolve);

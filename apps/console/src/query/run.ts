@@ -1,6 +1,6 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
 import type { Api } from '../api/api.ts';
-import { cancelQuery, isCancelled, type RunningSql } from '../api/queries.ts';
+import { endQuery, isCancelled, type RunningSql } from '../api/queries.ts';
 import type { ServerTiming } from '../api/server-timing.ts';
 import { runSql, type SqlAnswer } from '../api/sql-stream.ts';
 import type { ColumnInfo, EngineName } from '../api/types.ts';
@@ -95,8 +95,7 @@ export function createRunner<Rows extends RowSink>(options: RunnerOptions<Rows>)
     const { requestId, abort } = current;
     current = undefined;
     abort.abort();
-    // Closing the connection cancels it, too, but a proxy between may keep it open.
-    cancelQuery(api, requestId).catch(() => undefined);
+    endQuery(api, requestId).catch(() => undefined);
     return true;
   }
 

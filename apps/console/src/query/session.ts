@@ -1,0 +1,154 @@
+import { effect, type ReadonlySignal, signal, untracked } from '@preact/signals';
+import { ApiError } from '../api/api-error.ts';
+import type { EngineName } from '../api/types.ts';
+import type { Editor } from '../editor/editor.ts';
+import { errorPlace } from '../editor/error-place.ts';
+import { type Statement, statementAt } from '../editor/statement-at.ts';
+import { type AnswerRows, createAnswerRows } from '../rows/answer-rows.ts';
+import type { AppState } from '../state/app-state.ts';
+import type { QueryTab } from '../state/tabs.ts';
+import { createRunner, type Runner, type RunState } from './run.ts';
+import { outcomeText } from './run-text.ts';
+import type { Words } from './words.ts';
+
+/** What a query tab has that is not kept over a reload: its editor, with the undo history, and its last answer. */
+export interface QuerySession {
+  readonly runner: Runner<AnswerRows>;
+  /** Undefined until its code is loaded. */
+  readonly editor: ReadonlySignal<Editor | undefined>;
+  /** Why the editor could not be loaded. */
+  readonly editorFailure: ReadonlySignal<Error | undefined>;
+  /** The statement whose plan is shown. */
+  readonly explained: ReadonlySignal<Explained | undefined>;
+  loadEditor(): void;
+  /** Runs what is selected, else the statement at the cursor. */
+  run(): void;
+  /** Shows the plan of it. */
+  explain(): void;
+  close(): void;
+}
+
+/** A statement whose plan is shown. */
+export interface Explained {
+  readonly sql: string;
+  readonly engine: EngineName;
+}
+
+/** Creates the session of a tab. */
+export function createSession(app: AppState, words: Words, id: string): QuerySession {
+  const editor = signal<Editor | undefined>(undefined);
+  const editorFailure = signal<Error | undefined>(undefined);
+  const explained = signal<Explained | undefined>(undefined);
+  let isClosed = false;
+  const stops: (() => void)[] = [];
+  const findTab = (): QueryTab | undefined => {
+    const tab = app.tabs.value.find((one) => one.id === id);
+    return tab?.kind === 'query' ? tab : undefined;
+  };
+
+  const runner = createRunner<AnswerRows>({
+    api: app.api,
+    createRows: createAnswerRows,
+    maxRows: () => app.info.value?.limits.maxRows ?? null,
+    ended: (state, rows) => {
+      app.setBusy(id, runner.state.peek().kind === 'running');
+      app.announce(outcomeText(state, rows));
+      const { request, elapsedMs } = state;
+      const { sql, engine } = request;
+      const outcome = state.kind;
+      app.history.add({ sql, engine, ranAtMs: Date.now(), outcome, elapsedMs, ...(rows !== undefined && { rows }) });
+      markError(state, editor.peek());
+      if (state.kind === 'done' && state.end === 'acted') void app.refreshFrames();
+    },
+  });
+
+  /** Returns what would run now. */
+  function chosen(): Statement | undefined {
+    const tab = untracked(findTab);
+    const text = editor.peek()?.text() ?? tab?.sql ?? '';
+    const { from, to } = editor.peek()?.selection() ?? { from: 0, to: 0 };
+    const selected = text.slice(from, to);
+    return selected.trim() === '' ? statementAt(text, to) : { from, to, text: selected };
+  }
+
+  function withChosen(act: (statement: Statement, tab: QueryTab) => void): void {
+    const statement = chosen();
+    const tab = untracked(findTab);
+    if (statement === undefined) app.announce('There is no statement at the cursor.');
+    else if (tab) act(statement, tab);
+  }
+
+  function run(): void {
+    withChosen(({ text, from }, tab) => {
+      editor.peek()?.clearError();
+      app.setBusy(id, true);
+      if (tab.view === 'plan') app.setView(id, 'rows');
+      void runner.run({ sql: text, engine: tab.engine, from });
+    });
+  }
+
+  function explain(): void {
+    withChosen(({ text }, tab) => {
+      explained.value = { sql: text, engine: tab.engine };
+      app.setView(id, 'plan');
+    });
+  }
+
+  async function openEditor(): Promise<void> {
+    const { createEditor } = await import('../editor/editor.ts');
+    const tab = untracked(findTab);
+    if (isClosed || editor.peek() || !tab) return;
+    const created = createEditor({
+      text: tab.sql,
+      words: () => untracked(() => words.of(findTab()?.engine ?? 'local').value),
+      onChange: (sql) => app.updateTab(id, { sql }),
+      onRun: run,
+      onExplain: explain,
+    });
+    editor.value = created;
+    stops.push(
+      effect(() => {
+        const now = findTab();
+        // The text may also be changed from outside: by the palette, or by a link.
+        if (now) untracked(() => created.setText(now.sql));
+      }),
+      effect(() => {
+        const engine = findTab()?.engine;
+        if (engine === undefined || words.of(engine).value === undefined) return;
+        untracked(() => created.refreshWords());
+      }),
+    );
+  }
+
+  return {
+    runner,
+    editor,
+    editorFailure,
+    explained,
+    run,
+    explain,
+    loadEditor() {
+      if (editor.peek()) return;
+      editorFailure.value = undefined;
+      openEditor().catch((error: unknown) => {
+        editorFailure.value = error instanceof Error ? error : new Error(String(error));
+      });
+    },
+    close() {
+      isClosed = true;
+      for (const stop of stops) stop();
+      runner.close();
+      editor.peek()?.close();
+    },
+  };
+}
+
+/** Marks the place of an error in the editor, if the text there is still the one that ran. */
+function markError(state: RunState, editor: Editor | undefined): void {
+  if (state.kind !== 'failed' || editor === undefined || !(state.error instanceof ApiError)) return;
+  const { position, message } = state.error;
+  const { sql, from, engine } = state.request;
+  const isThere = editor.text().slice(from, from + sql.length) === sql;
+  if (position === undefined || !isThere) return;
+  editor.showError(errorPlace({ from, to: from + sql.length, text: sql }, position, engine), message);
+}
