@@ -84,7 +84,11 @@ function PresentFrame({ app, tab, frame }: PaneProps & { readonly frame: FrameIn
       <div class="view-bar">
         <ViewTabs key={views.length} app={app} tab={tab} views={views} />
         <span class="facts">
-          {countOf(shown.rows, 'row')} × {countOf(shown.columns.length, 'column')} · {formatBytes(shown.bytes)}
+          {countOf(shown.rows, 'row')}
+          <span class="more">
+            {' '}
+            × {countOf(shown.columns.length, 'column')} · {formatBytes(shown.bytes)}
+          </span>
         </span>
       </div>
       {isOutdated && (
