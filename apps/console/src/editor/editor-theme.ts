@@ -14,7 +14,16 @@ const highlight = HighlightStyle.define([
 
 const theme = EditorView.theme({
   '&': { height: '100%', color: 'var(--text)', backgroundColor: 'var(--bg)', fontSize: 'var(--text-m)' },
-  '&.cm-focused': { outline: '2px solid var(--focus)', outlineOffset: '-2px' },
+  '&.cm-focused': { outline: 'none' },
+  // An outline would be behind the line numbers.
+  '&.cm-focused::after': {
+    content: '""',
+    position: 'absolute',
+    inset: '0',
+    zIndex: '300',
+    border: '2px solid var(--focus)',
+    pointerEvents: 'none',
+  },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.5' },
   '.cm-content': { caretColor: 'var(--text)', padding: '0.5rem 0' },
   '.cm-cursor, .cm-dropCursor': { borderLeftColor: 'var(--text)', borderLeftWidth: '2px' },
@@ -23,7 +32,7 @@ const theme = EditorView.theme({
   },
   '.cm-selectionMatch, .cm-searchMatch': { backgroundColor: 'var(--warning-bg)' },
   '.cm-searchMatch-selected': { outline: '1px solid var(--warning)' },
-  '.cm-gutters': { backgroundColor: 'var(--bg-side)', color: 'var(--text-dim)', border: 'none', zIndex: 'auto' },
+  '.cm-gutters': { backgroundColor: 'var(--bg-side)', color: 'var(--text-dim)', border: 'none' },
   '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'transparent' },
   '.cm-activeLineGutter': { color: 'var(--text)' },
   '.cm-statement': { boxShadow: 'inset 3px 0 0 var(--accent-bg)' },

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { PROGRESS_DELAY_MS } from './progress.ts';
-import type { EngineName } from '../api/types.ts';
+import { EngineSwitch } from '../panes/EngineSwitch.tsx';
 import { Key } from '../panes/Key.tsx';
 import type { AppState } from '../state/app-state.ts';
 import type { QueryTab } from '../state/tabs.ts';
@@ -36,37 +36,9 @@ export function RunBar(props: {
       <button type="button" onClick={onKeep} disabled={onKeep === undefined}>
         Keep… <Key of="k" />
       </button>
-      <EngineChoice app={app} tab={tab} />
+      <EngineSwitch app={app} tab={tab} />
       <RunStatus state={state} />
     </div>
-  );
-}
-
-const ENGINES: Readonly<Record<EngineName, { readonly title: string; readonly setting: string }>> = {
-  local: { title: 'Frames (local)', setting: 'This server has no SQL engine.' },
-  tsdb: { title: 'Time-series database', setting: 'Set SERVICE_TSDB_HTTP_URL to query the time-series database.' },
-  scheduler: { title: 'Cluster (scheduler)', setting: 'Set SERVICE_SCHEDULER_URL to run SQL on a cluster.' },
-};
-
-function EngineChoice({ app, tab }: { readonly app: AppState; readonly tab: QueryTab }): JSX.Element {
-  const engines = app.info.value?.engines ?? [tab.engine];
-  const missing = (['local', 'tsdb', 'scheduler'] as const).filter((name) => !engines.includes(name));
-  const choose = (value: string): void => {
-    const engine = engines.find((name) => name === value);
-    if (engine) app.updateTab(tab.id, { engine });
-  };
-  return (
-    <label class="engine" title={missing.map((name) => ENGINES[name].setting).join('\n')}>
-      <span>Engine</span>
-      <select value={tab.engine} onChange={(event) => choose(event.currentTarget.value)}>
-        {(['local', 'tsdb', 'scheduler'] as const).map((name) => (
-          <option key={name} value={name} disabled={!engines.includes(name)}>
-            {ENGINES[name].title}
-            {engines.includes(name) ? '' : ' – not configured'}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }
 

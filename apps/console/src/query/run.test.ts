@@ -44,6 +44,9 @@ function keptRows(columns: readonly ColumnInfo[]): Kept {
   return kept;
 }
 
+/** The requests that run SQL; on a busy machine there are some for progress, too. */
+const statements = (): typeof seen => seen.filter(({ url }) => !url.startsWith('/queries'));
+
 const REQUEST = { sql: 'select 1', engine: 'local', from: 0 } as const;
 
 let server: Server;
@@ -67,7 +70,7 @@ beforeEach(async () => {
       body,
     });
     if (request.method === 'DELETE') response.writeHead(204).end();
-    else if (request.url === '/queries') response.end(JSON.stringify({ queries: listed(seen[0]?.id) }));
+    else if (request.url === '/queries') response.end(JSON.stringify({ queries: listed(statements()[0]?.id) }));
     else handle(request, response, body);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -109,7 +112,7 @@ describe('a run', () => {
       response.end(arrow);
     };
     await runner.run(REQUEST);
-    expect(seen[0]).toMatchObject({
+    expect(statements()[0]).toMatchObject({
       method: 'POST',
       url: `/exp?engine=local&fmt=arrow&limit=${MAX_ROWS + 1}`,
       body: 'select 1',
@@ -183,7 +186,7 @@ describe('a run', () => {
     maxRows = sample.rows.length;
     handle = (_request, response) => response.end(arrow);
     await runner.run(REQUEST);
-    expect(seen[0]?.url).toContain(`limit=${maxRows}`);
+    expect(statements()[0]?.url).toContain(`limit=${maxRows}`);
     expect(runner.state.value).toMatchObject({ end: 'limited' });
   });
 });
@@ -229,7 +232,9 @@ describe('cancel', () => {
     await Promise.all([done, closed]);
     expect(runner.state.value).toMatchObject({ kind: 'cancelled' });
     expect(runner.answer.value?.rows.ends).toEqual(['cancelled']);
-    await expect.poll(() => seen.at(-1)).toMatchObject({ method: 'DELETE', url: `/queries/${seen[0]?.id}` });
+    await expect
+      .poll(() => seen.find(({ method }) => method === 'DELETE'))
+      .toMatchObject({ method: 'DELETE', url: `/queries/${statements()[0]?.id}` });
   });
 
   test('has nothing to do when nothing runs', () => {
@@ -248,7 +253,7 @@ describe('cancel', () => {
   test('comes with the next run, whose state is shown', async () => {
     handle = () => undefined;
     const first = runner.run(REQUEST);
-    await expect.poll(() => seen.length).toBe(1);
+    await expect.poll(() => statements().length).toBe(1);
     handle = (_request, response) => response.end(arrow);
     await Promise.all([first, runner.run({ ...REQUEST, sql: 'select 2' })]);
     expect(runner.state.value).toMatchObject({ kind: 'done', request: { sql: 'select 2' } });
@@ -263,7 +268,7 @@ describe('the time-series database', () => {
     handle = (_request, response) =>
       response.end('{"query":"x","columns":[{"name":"a","type":"LONG"}],"dataset":[["1"],[null]],"count":2}');
     await runner.run(tsdb);
-    expect(seen[0]?.url).toBe(`/exec?engine=tsdb&fmt=json&limit=${MAX_ROWS + 1}&quoteLargeNum=true`);
+    expect(statements()[0]?.url).toBe(`/exec?engine=tsdb&fmt=json&limit=${MAX_ROWS + 1}&quoteLargeNum=true`);
     expect(runner.answer.value?.rows.batches).toEqual([{ kind: 'json', rows: [['"1"'], ['null']], rowCount: 2 }]);
   });
 
@@ -285,6 +290,6 @@ test('an answer that the decoder cannot read exactly is read as a JSON table', a
         : '{"columns":[{"name":"a","type":"INTERVAL"}],"dataset":[["P1D"]],"count":1}',
     );
   await runner.run(REQUEST);
-  expect(seen.map(({ url }) => url.slice(0, 5)).filter((path) => path !== '/quer')).toEqual(['/exp?', '/exec']);
+  expect(statements().map(({ url }) => url.slice(0, 5))).toEqual(['/exp?', '/exec']);
   expect(runner.answer.value?.rows.batches).toEqual([{ kind: 'json', rows: [['"P1D"']], rowCount: 1 }]);
 });

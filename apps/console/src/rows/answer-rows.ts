@@ -44,10 +44,11 @@ export function createAnswerRows(columns: readonly ColumnInfo[]): AnswerRows {
     isOutdated: signal(false),
     append(batch) {
       const block = batch.kind === 'arrow' ? blockFromTable(batch.table, 0) : blockFromJson(batch.rows, 0);
-      if (block.rows === 0) return;
+      const rows = Math.min(block.rows, batch.rowCount);
+      if (rows === 0) return;
       blocks.push(block);
       starts.push(rowCount.peek());
-      rowCount.value += block.rows;
+      rowCount.value += rows;
       revision.value += 1;
     },
     end: (state) => (ended.value = state),
