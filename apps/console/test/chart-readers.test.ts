@@ -95,10 +95,10 @@ describe('SQL and rows in memory agree', () => {
       const answer = await summarise(source, index, false, engine.ask);
       const expected = await summarise({ ...source, rows }, index, false, engine.ask);
       const { min, max, mean } = answer;
-      // Times and means are written in other ways.
+      // Sums of doubles depend on their order.
       expect({ name, ...answer }).toEqual({ name, ...expected, min, max, mean });
       if (mean !== null) expect(Number(mean)).toBeCloseTo(Number(expected.mean), 6);
-      if (type !== 'TIMESTAMP') expect([min, max].map(Number)).toEqual([expected.min, expected.max].map(Number));
+      expect([min, max]).toEqual([expected.min, expected.max]);
     }
   });
 });

@@ -96,7 +96,6 @@ function Chart({ app, source, choice, columns }: ChartProps): JSX.Element {
     event.stopPropagation();
     move(by);
   };
-  const xName = columns.x?.name ?? columns.y[0]?.name ?? 'x';
   return (
     <>
       <MoveButtons isOn={data?.extent !== undefined} isZoomed={range !== undefined} move={move} />
@@ -119,7 +118,7 @@ function Chart({ app, source, choice, columns }: ChartProps): JSX.Element {
           {note}
         </p>
       ))}
-      {data && <PointsTable data={data} xName={xName} />}
+      {data && <PointsTable data={data} />}
     </>
   );
 }

@@ -7,7 +7,7 @@ import { grouped } from './ticks.ts';
 const PAGE = 200;
 
 /** The points of a chart as a table with exact values, for all who do not see the picture. */
-export function PointsTable({ data, xName }: { readonly data: ChartData; readonly xName: string }): JSX.Element {
+export function PointsTable({ data }: { readonly data: ChartData }): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   const [shown, setShown] = useState(PAGE);
   const { places, labels, xAxis, series } = data;
@@ -23,7 +23,7 @@ export function PointsTable({ data, xName }: { readonly data: ChartData; readonl
           <table>
             <thead>
               <tr>
-                <th scope="col">{xName}</th>
+                <th scope="col">{data.xName}</th>
                 {series.map(({ label }) => (
                   <th scope="col" key={label}>
                     {label}

@@ -10,6 +10,8 @@ export interface Series {
 /** What a chart draws, before it becomes pixels. */
 export interface ChartData {
   readonly kind: ChartChoice['kind'];
+  /** The name of the column of the places. */
+  readonly xName: string;
   /** The axis of the places; undefined if they are values beside each other, which `labels` names. */
   readonly xAxis: Axis | undefined;
   readonly yAxis: Axis;

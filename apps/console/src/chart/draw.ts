@@ -64,7 +64,7 @@ function plotOptions(host: HTMLElement, data: ChartData, pixels: Pixels, options
     },
     axes: [xAxisOptions(data, colours), yAxisOptions(data, pixels, colours)],
     series: [
-      { label: xAxis ? '' : 'value', value: (_, __, ___, at) => xText(data, at) },
+      { label: data.xName, value: (_, __, ___, at) => xText(data, at) },
       ...data.series.map((series, i): uPlot.Series => ({
         label: series.label,
         stroke: colours.series[i % colours.series.length] ?? colours.text,

@@ -75,6 +75,7 @@ async function loadLine(reader: ChartReader, request: RangedRequest): Promise<Ch
   const labels = by ? by.values.map((value) => value ?? 'null') : y.map(({ name }) => name);
   return {
     kind: 'line',
+    xName: x.name,
     xAxis: axis,
     yAxis: axisOfValues(y),
     range,
@@ -94,6 +95,7 @@ async function loadCandles(reader: ChartReader, request: RangedRequest): Promise
   const names = ['open', 'high', 'low', 'close'];
   return {
     kind: 'ohlc',
+    xName: x.name,
     xAxis: axis,
     yAxis: axisOfValues(columns.y),
     range: shown,
@@ -118,6 +120,7 @@ async function loadBuckets(reader: ChartReader, request: RangedRequest): Promise
   const starts = groups.map(({ key }) => bucket.start(Number(key)));
   return {
     kind: choice.kind,
+    xName: x.name,
     xAxis: axis,
     yAxis: isCount ? COUNT : axisOfAggregates(y, aggregate),
     range: shown,
@@ -144,6 +147,7 @@ async function loadBars(
   const what = columns.y.length === 0 ? 'most rows' : `highest ${aggregate} of ${columns.y[0]?.name}`;
   return {
     kind: 'bar',
+    xName: x.name,
     xAxis: undefined,
     yAxis: columns.y.length === 0 ? COUNT : axisOfAggregates(columns.y, aggregate),
     range: { lo: -0.5, hi: groups.length - 0.5 },

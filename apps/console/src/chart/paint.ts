@@ -9,7 +9,7 @@ export function paintBars(u: uPlot, data: ChartData, { xs, ys }: Pixels, colours
   const zero = u.valToPos(0, 'y', true);
   const hasBuckets = data.xAxis !== undefined;
   const width = hasBuckets ? shortestGap(xs, u) : u.bbox.width / Math.max(1, xs.length);
-  const gap = Math.min(2 * devicePixelRatio, width * 0.2);
+  const gap = hasBuckets ? Math.min(2 * devicePixelRatio, width * 0.2) : width * 0.25;
   const each = (width - gap) / Math.max(1, ys.length);
   ctx.save();
   clip(u);

@@ -62,10 +62,10 @@ export function wholeStep(length: bigint, most: number): bigint {
   }
 }
 
-/** Puts thin spaces between groups of three digits of the whole part, if there are five or more. */
+/** Puts narrow spaces, where no line breaks, between groups of three digits of the whole part, if there are five or more. */
 export function grouped(text: string): string {
   const [whole = '', fraction] = text.split('.');
-  const spaced = whole.replace('-', '').length < 5 ? whole : whole.replaceAll(/\B(?=(\d{3})+$)/g, '\u2009');
+  const spaced = whole.replace('-', '').length < 5 ? whole : whole.replaceAll(/\B(?=(\d{3})+$)/g, '\u202F');
   return fraction === undefined ? spaced : `${spaced}.${fraction}`;
 }
 

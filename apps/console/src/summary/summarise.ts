@@ -72,7 +72,7 @@ async function pictureOf(
 }
 
 function textOf(value: unknown): string | null {
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+  return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : null;
 }
 
 function memoryFigures(rows: RowSource, field: Field): Figures {

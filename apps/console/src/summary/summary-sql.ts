@@ -21,11 +21,12 @@ export function valuesSql(relation: Relation, { index }: Field, isCut: boolean):
 
 /**
  * Returns the SQL for the figures of a column: rows, nulls, different values, lowest, highest, mean, and the values that
- * are NaN or infinite. The lowest and highest are texts, so that NaN is not null.
+ * are NaN or infinite, which the others leave out. Long texts are cut.
  */
 export function figuresSql(values: string, { type }: Field): string {
   const hasOrder = !NESTED.has(type);
-  const text = (sql: string): string => `left(cast(${sql} as varchar), ${TEXT_LENGTH})`;
+  const isText = type === 'STRING' || type === 'SYMBOL';
+  const text = (sql: string): string => (isText ? `left(cast(${sql} as varchar), ${TEXT_LENGTH})` : sql);
   const finite = isFloat(type) ? ' filter (where isfinite(v))' : '';
   const axis = axisOf(type);
   const mean = axis && axis.kind !== 'time' ? `avg(v)${finite}` : 'null';
