@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    root: new URL('../..', import.meta.url).pathname,
+    include: ['interop/console/*.test.ts'],
+    setupFiles: ['apps/server/test/setup.ts'],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    // The tests of frames a second need the processor.
+    fileParallelism: false,
+  },
+});
