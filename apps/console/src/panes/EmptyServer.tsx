@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { keepQuery } from '../api/frames.ts';
 import type { AppState } from '../state/app-state.ts';
+import { mayWrite } from '../state/permissions.ts';
 import { SAMPLE_HANDLE, SAMPLE_SQL } from '../state/sample-data.ts';
 import { CopyButton } from './CopyButton.tsx';
 import { ErrorBox } from './ErrorBox.tsx';
@@ -18,6 +19,14 @@ export function EmptyServer({ app }: { readonly app: AppState }): JSX.Element {
 
 /** An empty server: three ways to the first frame. */
 function FirstFrame({ app }: { readonly app: AppState }): JSX.Element {
+  if (!mayWrite(app.info.value)) {
+    return (
+      <div class="empty">
+        <h2>No frames yet.</h2>
+        <p>Your token may read frames but not put any.</p>
+      </div>
+    );
+  }
   const command = `curl${curlToken(app)} -T trades.csv ${app.api.url('/frames/trades')}`;
   const hasLocal = app.info.value?.engines.includes('local') === true;
   return (

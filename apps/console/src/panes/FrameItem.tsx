@@ -65,9 +65,9 @@ export function FrameItem(props: {
 function TimeLeft({ frame }: { readonly frame: FrameInfo }): JSX.Element | null {
   const left = timeLeft(frame.expires, useNow(frame.expires !== null));
   return left === undefined ? null : (
-    <span class="expires" title={`Expires ${frame.expires ?? ''}`}>
+    <span class="expires" title={`Expires in ${left}`}>
       <Icon name="clock" />
-      {left}
+      {left.split(' ')[0]}
     </span>
   );
 }

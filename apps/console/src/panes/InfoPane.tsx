@@ -5,6 +5,7 @@ import { dropFrame, setTtl } from '../api/frames.ts';
 import type { FrameInfo } from '../api/types.ts';
 import type { AppState } from '../state/app-state.ts';
 import { formatBytes, formatCount, formatTime, timeLeft } from '../state/format.ts';
+import { mayWrite } from '../state/permissions.ts';
 import { CopyButton } from './CopyButton.tsx';
 import { curlToken } from './EmptyServer.tsx';
 import { ErrorBox } from './ErrorBox.tsx';
@@ -37,8 +38,12 @@ export function InfoPane({ app, frame }: PaneProps): JSX.Element {
         </dl>
       </section>
       <Downloads app={app} frame={frame} />
-      <Expiry app={app} frame={frame} />
-      <Drop app={app} frame={frame} />
+      {mayWrite(app.info.value) && (
+        <>
+          <Expiry app={app} frame={frame} />
+          <Drop app={app} frame={frame} />
+        </>
+      )}
       <section class="wide">
         <h2>Columns</h2>
         <table>

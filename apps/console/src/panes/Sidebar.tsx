@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import type { FrameInfo } from '../api/types.ts';
 import type { AppState } from '../state/app-state.ts';
 import { filterFrames } from '../state/filter-frames.ts';
+import { mayWrite } from '../state/permissions.ts';
 import { formatCount } from '../state/format.ts';
 import { ErrorBox } from './ErrorBox.tsx';
 import { FrameItem } from './FrameItem.tsx';
@@ -48,10 +49,12 @@ export function Sidebar({ app, onClose }: { readonly app: AppState; readonly onC
           <FrameList app={app} found={found} isFiltered={filter.value !== ''} />
           <TsdbTables app={app} filter={filter.value} />
         </div>
-        <button type="button" class="upload-button" onClick={() => (app.sheet.value = 'upload')}>
-          <Icon name="upload" />
-          <span>Upload, or drop files here</span>
-        </button>
+        {mayWrite(app.info.value) && (
+          <button type="button" class="upload-button" onClick={() => (app.sheet.value = 'upload')}>
+            <Icon name="upload" />
+            <span>Upload, or drop files here</span>
+          </button>
+        )}
       </aside>
     </>
   );
@@ -70,9 +73,11 @@ function FrameList(props: {
     <section aria-labelledby="frames-title">
       <h2 id="frames-title">
         Frames
-        <span class="count">
-          {isFiltered ? `${formatCount(found.length)} of ${formatCount(count)}` : formatCount(count)}
-        </span>
+        {app.hasFrames.value && (
+          <span class="count">
+            {isFiltered ? `${formatCount(found.length)} of ${formatCount(count)}` : formatCount(count)}
+          </span>
+        )}
       </h2>
       {failure && <ErrorBox error={failure} />}
       {!app.hasFrames.value && !failure && app.connection.value === 'loading' && <Skeleton />}

@@ -28,7 +28,7 @@ export function useAppCommands(app: AppState, isDrawerOpen: Signal<boolean>): vo
         key: 'F6',
         group: 'Go to',
         isListed: false,
-        run: nextArea,
+        run: () => nextArea(app),
       },
       { id: 'tab.new', title: 'Open a new query', key: 'Alt+T', group: 'Tabs', run: () => app.openQuery('') },
       { id: 'tab.close', title: 'Close the tab', key: 'Alt+W', group: 'Tabs', run: () => app.closeTab(current()) },
@@ -70,13 +70,19 @@ function focusFilter(isDrawerOpen: Signal<boolean>): void {
 }
 
 /** Moves the focus to the next area; after the last one the browser has the key, for its own parts. */
-function nextArea(): void | false {
+function nextArea(app: AppState): void | false {
   const areas = AREAS.flatMap((selector) => document.querySelector<HTMLElement>(selector) ?? []);
   const shown = areas.filter((area) => area.checkVisibility());
   const at = shown.findLastIndex((area) => isAtOrAfter(area, document.activeElement));
   const next = shown[at + 1];
   if (next === undefined) return false;
-  next.focus();
+  // The editor is in a shadow root: only its own command can give it the focus.
+  if (next.dataset['area'] === 'editor')
+    app.commands.all
+      .peek()
+      .find(({ id }) => id === 'query.edit')
+      ?.run();
+  else next.focus();
 }
 
 /** Whether an element is the area or comes after its start in the page. */

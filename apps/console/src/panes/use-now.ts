@@ -5,6 +5,7 @@ export function useNow(isWanted: boolean): number {
   const [nowMs, setNowMs] = useState(Date.now);
   useEffect(() => {
     if (!isWanted) return undefined;
+    setNowMs(Date.now());
     const timer = setInterval(() => setNowMs(Date.now()), 1000);
     return () => clearInterval(timer);
   }, [isWanted]);
