@@ -43,11 +43,12 @@ function follow(app: AppState, source: RowSource): () => void {
 
 function actionsOf(app: AppState, frame: FrameInfo, source: RowSource): GridActions {
   if (app.info.value?.engines.includes('local') !== true) return {};
-  const open = (sql: string): void => app.openQuery(sql, 'local');
+  const run = async (sql: string): Promise<void> => (await import('./run-new-query.ts')).runNewQuery(app, sql);
+  const report = (error: unknown): void => app.notify(error instanceof Error ? error.message : String(error));
   return {
     sortBy(index) {
       const column = frame.columns[index];
-      if (column) open(sortSql(frame.handle, column));
+      if (column) void run(sortSql(frame.handle, column)).catch(report);
     },
     filterEqual(index, row) {
       const column = frame.columns[index];
@@ -58,9 +59,9 @@ function actionsOf(app: AppState, frame: FrameInfo, source: RowSource): GridActi
         .then((text) => {
           const sql = filterSql(frame.handle, column, { look: cell.look, text });
           if (sql === undefined) app.notify(`Rows cannot be filtered by a value of the type ${column.type}.`);
-          else open(sql);
+          return sql === undefined ? undefined : run(sql);
         })
-        .catch((error: unknown) => app.notify(error instanceof Error ? error.message : String(error)));
+        .catch(report);
     },
   };
 }

@@ -30,14 +30,8 @@ const MAX_RETRY_MS = 30_000;
 
 /** Creates the state of a server, and starts to load it. */
 export function createServerState(connect: (observer: ApiObserver) => Api): ServerState {
-  const connection = signal<Connection>('loading');
-  const info = signal<ServerInfo | undefined>(undefined);
-  const frames = signal<readonly FrameInfo[]>([]);
-  const hasFrames = signal(false);
-  const framesFailure = signal<ApiError | undefined>(undefined);
-  const refusal = signal<ApiError | undefined>(undefined);
-  const retryAtMs = signal<number | undefined>(undefined);
-  let list: FrameList | undefined;
+  const facts = createFacts();
+  const { connection, retryAtMs } = facts;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let retryMs = FIRST_RETRY_MS;
   let isVisible = true;
@@ -47,6 +41,11 @@ export function createServerState(connect: (observer: ApiObserver) => Api): Serv
     clearTimeout(timer);
     timer = setTimeout(() => void refresh(), afterMs);
   };
+  function scheduleRetry(): void {
+    retryAtMs.value = Date.now() + retryMs;
+    schedule(retryMs);
+    retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
+  }
   const api = connect({
     // Only the load itself ends the state `gone`: after it the list is right, too.
     answered: () => connection.peek() === 'gone' && running === undefined && schedule(0),
@@ -57,17 +56,65 @@ export function createServerState(connect: (observer: ApiObserver) => Api): Serv
       if (running === undefined) scheduleRetry();
     },
     unauthenticated: (error) => {
-      refusal.value = error;
+      facts.refusal.value = error;
       connection.value = 'signed-out';
     },
   });
-  function scheduleRetry(): void {
-    retryAtMs.value = Date.now() + retryMs;
-    schedule(retryMs);
-    retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
-  }
+  const loader = createLoader(api, facts);
 
-  async function load(): Promise<void> {
+  async function refreshOnce(): Promise<void> {
+    retryAtMs.value = undefined;
+    await loader.load();
+    running = undefined;
+    if (connection.peek() === 'gone') scheduleRetry();
+    else if (connection.peek() === 'ready' && isVisible) schedule(POLL_MS);
+  }
+  function refresh(): Promise<void> {
+    clearTimeout(timer);
+    return (running ??= refreshOnce());
+  }
+  /** A load that runs may have been answered before a change that the caller made: loads once more after it. */
+  async function refreshAfter(): Promise<void> {
+    await running;
+    await refresh();
+  }
+  void refresh();
+  return {
+    ...facts,
+    api,
+    refresh: refreshAfter,
+    async signIn(token) {
+      api.setToken(token);
+      loader.forget();
+      await refreshAfter();
+    },
+    setVisible(value) {
+      if (value === isVisible) return;
+      isVisible = value;
+      if (isVisible) void refresh();
+      else if (connection.peek() === 'ready') clearTimeout(timer);
+    },
+  };
+}
+
+/** What is known about the server, as it can be changed. */
+function createFacts() {
+  return {
+    connection: signal<Connection>('loading'),
+    info: signal<ServerInfo | undefined>(undefined),
+    frames: signal<readonly FrameInfo[]>([]),
+    hasFrames: signal(false),
+    framesFailure: signal<ApiError | undefined>(undefined),
+    refusal: signal<ApiError | undefined>(undefined),
+    retryAtMs: signal<number | undefined>(undefined),
+  };
+}
+
+/** Loads what the server has into the facts. */
+function createLoader(api: Api, facts: ReturnType<typeof createFacts>) {
+  const { connection, info, frames, hasFrames, framesFailure } = facts;
+  let list: FrameList | undefined;
+  async function loadAll(): Promise<void> {
     const isKnown = info.peek() !== undefined && connection.peek() === 'ready';
     const [newInfo, newList] = await Promise.all([isKnown ? info.peek() : readInfo(api), readFrames(api, list)]);
     list = newList;
@@ -79,54 +126,24 @@ export function createServerState(connect: (observer: ApiObserver) => Api): Serv
       connection.value = 'ready';
     });
   }
-
-  async function refreshOnce(): Promise<void> {
-    retryAtMs.value = undefined;
-    try {
-      await load();
-    } catch (error) {
-      if (error instanceof ApiError && error.status !== 401) {
-        framesFailure.value = error;
-        info.value ??= await readInfo(api).catch(() => undefined);
-        if (connection.peek() !== 'signed-out') connection.value = info.peek() ? 'ready' : 'gone';
-      }
+  async function fail(error: unknown): Promise<void> {
+    if (error instanceof ApiError && error.status !== 401) {
+      framesFailure.value = error;
+      info.value ??= await readInfo(api).catch(() => undefined);
+      if (info.peek() !== undefined && connection.peek() !== 'signed-out') connection.value = 'ready';
     }
-    running = undefined;
-    if (connection.peek() === 'gone') scheduleRetry();
-    else if (connection.peek() === 'ready' && isVisible) schedule(POLL_MS);
+    // An answer that was cut off, or that is not of this server.
+    if (connection.peek() === 'loading' || !(error instanceof ApiError)) {
+      if (connection.peek() !== 'signed-out') connection.value = 'gone';
+    }
   }
-
-  function refresh(): Promise<void> {
-    clearTimeout(timer);
-    return (running ??= refreshOnce());
-  }
-  void refresh();
   return {
-    api,
-    connection,
-    info,
-    frames,
-    hasFrames,
-    framesFailure,
-    refusal,
-    retryAtMs,
-    /** A load that runs may have been answered before the change that the caller made: load once more after it. */
-    refresh: async () => {
-      await running;
-      await refresh();
-    },
-    async signIn(token) {
-      api.setToken(token);
+    /** Does not throw: the connection says what became of it. */
+    load: () => loadAll().catch(fail),
+    /** Forgets what another caller was told. */
+    forget(): void {
       list = undefined;
       info.value = undefined;
-      await running;
-      await refresh();
-    },
-    setVisible(value) {
-      if (value === isVisible) return;
-      isVisible = value;
-      if (isVisible) void refresh();
-      else if (connection.peek() === 'ready') clearTimeout(timer);
     },
   };
 }
