@@ -12,46 +12,30 @@ export function isExact(fields: readonly Field[]): boolean {
 }
 
 function isExactType(type: DataType): boolean {
-  switch (type.typeId) {
-    case Type.Interval:
-      return false;
-    case Type.Decimal:
-      return type.scale >= 0;
-    case Type.Dictionary:
-      return isExactType(type.dictionary);
-    case Type.List:
-    case Type.LargeList:
-    case Type.FixedSizeList:
-    case Type.Struct:
-    case Type.Map:
-      return type.children.every((child) => isExactType(child.type));
-    default:
-      return true;
-  }
+  if (type.typeId === Type.Interval) return false;
+  if (type.typeId === Type.Decimal) return type.scale >= 0;
+  if (type.typeId === Type.Dictionary) return isExactType(type.dictionary);
+  return !('children' in type) || type.children.every((child) => isExactType(child.type));
 }
 
 function typeName(type: DataType, metadata: ReadonlyMap<string, string>): string {
+  if (type.typeId === Type.Dictionary) return symbolOf(typeName(type.dictionary, metadata), true);
+  if (type.typeId === Type.Int) return INTEGER_NAMES[`${type.signed ? 'int' : 'uint'}${type.bitWidth}`] ?? 'LONG';
+  if (type.typeId === Type.Float) return type.precision === Precision.DOUBLE ? 'DOUBLE' : 'FLOAT';
+  if (type.typeId === Type.Timestamp) return type.unit === TimeUnit.NANOSECOND ? 'TIMESTAMP_NS' : 'TIMESTAMP';
   const own = metadata.get('svc:type');
-  switch (type.typeId) {
-    case Type.Dictionary: {
-      const name = typeName(type.dictionary, metadata);
-      return name === 'STRING' ? 'SYMBOL' : name;
-    }
-    case Type.Int:
-      return INTEGER_NAMES[`${type.signed ? 'int' : 'uint'}${type.bitWidth}`] ?? 'LONG';
-    case Type.Float:
-      return type.precision === Precision.DOUBLE ? 'DOUBLE' : 'FLOAT';
-    case Type.Decimal:
-      return type.scale === 0 && own === 'LONG128' ? 'LONG128' : `DECIMAL(${type.precision},${type.scale})`;
-    case Type.Timestamp:
-      return type.unit === TimeUnit.NANOSECOND ? 'TIMESTAMP_NS' : 'TIMESTAMP';
-    case Type.FixedSizeBinary:
-      return type.stride === 16 && metadata.get('ARROW:extension:name') === 'arrow.uuid' ? 'UUID' : 'BINARY';
-    default: {
-      const name = PLAIN_NAMES[type.typeId] ?? 'STRING';
-      return name === 'STRING' && own === 'SYMBOL' ? 'SYMBOL' : name;
-    }
+  if (type.typeId === Type.Decimal) {
+    return type.scale === 0 && own === 'LONG128' ? 'LONG128' : `DECIMAL(${type.precision},${type.scale})`;
   }
+  if (type.typeId === Type.FixedSizeBinary) {
+    return type.stride === 16 && metadata.get('ARROW:extension:name') === 'arrow.uuid' ? 'UUID' : 'BINARY';
+  }
+  return symbolOf(PLAIN_NAMES[type.typeId] ?? 'STRING', own === 'SYMBOL');
+}
+
+/** Strings with a dictionary, or marked as such, are symbols. */
+function symbolOf(name: string, isSymbol: boolean): string {
+  return isSymbol && name === 'STRING' ? 'SYMBOL' : name;
 }
 
 const INTEGER_NAMES: Readonly<Record<string, string>> = {

@@ -26,48 +26,45 @@ export function createJsonScanner(): JsonScanner {
     while (at < text.length && isSpace(text.charCodeAt(at))) at++;
   }
 
-  /** Scans to the end of the value at `start`; returns whether it has come. */
-  function scan(): boolean {
+  /** Scans to the end of the value at `start`, and returns it; undefined if it has not come. */
+  function scan(): number | undefined {
     for (; at < text.length; at++) {
       const code = text.charCodeAt(at);
       if (isString) {
         if (code === BACKSLASH) at++;
         else if (code === QUOTE) {
           isString = false;
-          if (depth === 0) return endAt(at + 1);
+          if (depth === 0) return at + 1;
         }
       } else if (code === QUOTE) isString = true;
       else if (code === OPEN_ARRAY || code === OPEN_OBJECT) {
         if (depth++ === 0) edges.push(at + 1);
       } else if (code === CLOSE_ARRAY || code === CLOSE_OBJECT) {
         // A number or a word ends where the array or object around it does.
-        if (depth === 0) return endAt(at);
+        if (depth === 0) return at;
         if (--depth === 0) {
           edges.push(at);
-          return endAt(at + 1);
+          return at + 1;
         }
       } else if (code === COMMA) {
-        if (depth === 0) return endAt(at);
+        if (depth === 0) return at;
         if (depth === 1) edges.push(at, at + 1);
       }
     }
-    return false;
-  }
-
-  function endAt(end: number): true {
-    at = end;
-    return true;
+    return undefined;
   }
 
   /** Scans the next value; returns where it is, or undefined if its end has not come. */
-  function take(): { readonly from: number; readonly to: number; readonly edges: readonly number[] } | undefined {
+  function take(): Taken | undefined {
     if (at === start) {
       skipSpace();
       start = at;
     }
-    if (!scan()) return undefined;
-    const taken = { from: start, to: at, edges };
-    start = at;
+    const end = scan();
+    if (end === undefined) return undefined;
+    const taken = { text: text.slice(start, end), edges: edges.map((edge) => edge - start) };
+    start = end;
+    at = end;
     edges = [];
     return taken;
   }
@@ -90,20 +87,26 @@ export function createJsonScanner(): JsonScanner {
       start = ++at;
     },
     value() {
-      const taken = take();
-      return taken && text.slice(taken.from, taken.to).trimEnd();
+      return take()?.text.trimEnd();
     },
     cells() {
       const taken = take();
-      if (taken === undefined) return undefined;
-      if (text[taken.from] !== '[') return [];
-      const cells: string[] = [];
-      for (let i = 0; i < taken.edges.length; i += 2) {
-        cells.push(text.slice(taken.edges[i], taken.edges[i + 1]).trim());
-      }
-      return cells.length === 1 && cells[0] === '' ? [] : cells;
+      return taken && cellsOf(taken);
     },
   };
+}
+
+/** The text of a value, and where its elements begin and end, if it has some. */
+interface Taken {
+  readonly text: string;
+  readonly edges: readonly number[];
+}
+
+function cellsOf({ text, edges }: Taken): string[] {
+  if (!text.startsWith('[')) return [];
+  const cells: string[] = [];
+  for (let i = 0; i < edges.length; i += 2) cells.push(text.slice(edges[i], edges[i + 1]).trim());
+  return cells.length === 1 && cells[0] === '' ? [] : cells;
 }
 
 const QUOTE = 0x22;

@@ -50,27 +50,17 @@ export function createJsonTableReader(): TableReader {
     return 'after row';
   }
 
-  /** Reads the next part, and returns the place after it; undefined if it has not come. */
-  function read(rows: string[][]): Place | undefined {
-    switch (place) {
-      case 'start':
-        return step({ '{': 'name' });
-      case 'name':
-        return readName();
-      case 'colon':
-        return step({ ':': 'value' });
-      case 'value':
-        return readValue();
-      case 'after value':
-        return step({ ',': 'name', '}': 'end' });
-      case 'row':
-        return readRow(rows);
-      case 'after row':
-        return step({ ',': 'row', ']': 'after value' });
-      case 'end':
-        return scanner.peek() === undefined ? undefined : step({});
-    }
-  }
+  /** Each reads the part at a place, and returns the place after it; undefined if it has not come. */
+  const parts: Readonly<Record<Place, (rows: string[][]) => Place | undefined>> = {
+    start: () => step({ '{': 'name' }),
+    name: readName,
+    colon: () => step({ ':': 'value' }),
+    value: readValue,
+    'after value': () => step({ ',': 'name', '}': 'end' }),
+    row: readRow,
+    'after row': () => step({ ',': 'row', ']': 'after value' }),
+    end: () => step({}),
+  };
 
   return {
     members,
@@ -83,7 +73,7 @@ export function createJsonTableReader(): TableReader {
     push(chunk) {
       scanner.add(decoder.decode(chunk, { stream: true }));
       const rows: string[][] = [];
-      for (let next = read(rows); next !== undefined; next = read(rows)) place = next;
+      for (let next = parts[place](rows); next !== undefined; next = parts[place](rows)) place = next;
       return rows.length > 0 ? [{ kind: 'json', rows, rowCount: rows.length }] : [];
     },
   };

@@ -21,7 +21,7 @@ export interface RunningSql {
  */
 export async function readQuery(api: Api, id: string, signal?: AbortSignal): Promise<RunningSql | undefined> {
   const response = await api.request('/queries', { ...(signal && { signal }) });
-  const { queries }: { readonly queries: readonly ListedSql[] } = await response.json();
+  const { queries } = (await response.json()) as { readonly queries: readonly ListedSql[] };
   const query = queries.find((one) => one.id === id);
   if (query?.queuePosition === undefined) return query;
   const queueLength = queries.filter(({ state, engine }) => state === 'queued' && engine === query.engine).length;

@@ -64,7 +64,7 @@ describe('columns', () => {
 
 describe('the completion', () => {
   test('proposes frames first after from', () => {
-    const [first] = [...(at('select 1 from |')?.proposals ?? [])].sort((a, b) => b.rank - a.rank);
+    const [first] = (at('select 1 from |')?.proposals ?? []).toSorted((a, b) => b.rank - a.rank);
     expect(first).toMatchObject({ kind: 'table', label: 'ticks' });
     expect(labels('select 1 from |', 'column')).toEqual([]);
   });

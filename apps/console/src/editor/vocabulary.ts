@@ -74,7 +74,7 @@ async function loadRows(api: Api, engine: EngineName, sql: string): Promise<read
     headers: { 'content-type': 'application/sql' },
     body: sql,
   });
-  const { dataset }: { readonly dataset?: readonly (readonly unknown[])[] } = await response.json();
+  const { dataset } = (await response.json()) as { readonly dataset?: readonly (readonly unknown[])[] };
   return dataset ?? [];
 }
 
@@ -90,5 +90,5 @@ function frameFunction([name, parameters, description, isTable]: readonly unknow
 /** The database lists each form of a function; its operators are no names. */
 function tsdbFunctions(rows: readonly (readonly unknown[])[]): readonly FunctionInfo[] {
   const names = new Set(rows.map(([name]) => String(name)).filter((name) => /^[a-z_]\w*$/i.test(name)));
-  return [...names].sort().map((name) => ({ name, signature: '(…)', description: '', isTable: false }));
+  return [...names].toSorted().map((name) => ({ name, signature: '(…)', description: '', isTable: false }));
 }

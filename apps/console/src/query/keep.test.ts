@@ -9,7 +9,8 @@ async function sentBy(
   let sent: { headers: Headers; body: unknown; url: string } | undefined;
   const observer = { answered: () => undefined, gone: () => undefined, unauthenticated: () => undefined };
   const api = createApi(new URL('http://svc.test/'), observer, async (url, init) => {
-    sent = { url: String(url), headers: new Headers(init?.headers), body: JSON.parse(String(init?.body)) };
+    const request = new Request(url, init);
+    sent = { url: request.url, headers: request.headers, body: await request.json() };
     return Response.json({ handle: 'f-1' }, { status: 201 });
   });
   const base = { sql: 'select 1', engine: 'local', handle: '', ttl: null, canReplace: false } as const;

@@ -39,6 +39,5 @@ export async function keepAnswer(api: Api, request: KeepRequest): Promise<FrameI
     requestId,
     signal,
   });
-  const frame: FrameInfo = await response.json();
-  return frame;
+  return (await response.json()) as FrameInfo;
 }

@@ -7,7 +7,7 @@ import type { Answer, RunState } from './run.ts';
 export function progressText(query: RunningSql | undefined, elapsedMs: number): string {
   const time = formatSpan(elapsedMs);
   if (query?.state === 'queued') return `${queueText(query)} · ${time}`;
-  if (query?.progress == null) return time;
+  if (query?.progress === undefined || query.progress === null) return time;
   const percent = `${Math.floor(query.progress * 100)} %`;
   const { rowsProcessed, rowsTotal } = query;
   if (!rowsProcessed || !rowsTotal) return `${percent} · ${time}`;
@@ -47,20 +47,12 @@ export function incompleteText(end: Answer['end'], rows: number): string | undef
 
 /** Returns what screen readers are told when a statement has ended. */
 export function outcomeText(state: RunState, rows: number | undefined): string {
-  switch (state.kind) {
-    case 'idle':
-    case 'running':
-      return '';
-    case 'failed':
-      return `Failed: ${state.error.message}`;
-    case 'cancelled':
-      return 'Cancelled.';
-    case 'done': {
-      if (state.end === 'acted') return actedText(state.changedRows);
-      const count = rows ?? 0;
-      return incompleteText(state.end, count) ?? `${countOf(count, 'row')} in ${formatSpan(state.elapsedMs)}.`;
-    }
-  }
+  if (state.kind === 'failed') return `Failed: ${state.error.message}`;
+  if (state.kind === 'cancelled') return 'Cancelled.';
+  if (state.kind !== 'done') return '';
+  if (state.end === 'acted') return actedText(state.changedRows);
+  const count = rows ?? 0;
+  return incompleteText(state.end, count) ?? `${countOf(count, 'row')} in ${formatSpan(state.elapsedMs)}.`;
 }
 
 /** Returns what is said about a statement without rows. */

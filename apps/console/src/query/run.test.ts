@@ -61,7 +61,7 @@ beforeEach(async () => {
   outcomes = [];
   maxRows = null;
   listed = (id) => [{ id, engine: 'local', state: 'running', elapsedMs: 1, progress: 0.5 }];
-  server = createServer(async (request, response) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = (await bytesOf(request)).toString();
     seen.push({
       method: request.method ?? '',
@@ -72,7 +72,8 @@ beforeEach(async () => {
     if (request.method === 'DELETE') response.writeHead(204).end();
     else if (request.url === '/queries') response.end(JSON.stringify({ queries: listed(statements()[0]?.id) }));
     else handle(request, response, body);
-  });
+  };
+  server = createServer((request, response) => void serve(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const quiet = { answered: () => undefined, gone: () => undefined, unauthenticated: () => undefined };

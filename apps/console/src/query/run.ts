@@ -31,6 +31,9 @@ export type RunState =
   | { readonly kind: 'cancelled'; readonly request: RunRequest; readonly elapsedMs: number }
   | ({ readonly kind: 'done'; readonly request: RunRequest; readonly elapsedMs: number } & SqlAnswer);
 
+/** What a statement ended with. */
+export type EndState = Exclude<RunState, { kind: 'idle' | 'running' }>;
+
 /** The rows of an answer in memory: a `RowSource` that grows. */
 export interface RowSink extends RowSource {
   append(batch: AnswerBatch): void;
@@ -66,29 +69,49 @@ export interface RunnerOptions<Rows extends RowSink> {
   /** The server's limit for one answer. */
   readonly maxRows: () => number | null;
   /** Called when a statement has ended, however it did. */
-  readonly ended: (state: Exclude<RunState, { kind: 'idle' | 'running' }>, rows: number | undefined) => void;
+  readonly ended: (state: EndState, rows: number | undefined) => void;
+}
+
+/** The last answer of a tab, while it arrives and after. */
+interface AnswerHolder<Rows extends RowSink> {
+  readonly answer: ReadonlySignal<Answer<Rows> | undefined>;
+  /** Replaces the answer. The rows of the one before are released. */
+  set(next: Answer<Rows> | undefined): void;
+  /** Marks the answer of a statement, if it was still arriving. */
+  end(request: RunRequest, end: AnswerEnd, timing?: ServerTiming): void;
+  /** The number of rows that have come for a statement; undefined if it has no answer. */
+  rowsOf(request: RunRequest): number | undefined;
+}
+
+function createAnswerHolder<Rows extends RowSink>(): AnswerHolder<Rows> {
+  const answer = signal<Answer<Rows> | undefined>(undefined);
+  const set = (next: Answer<Rows> | undefined): void => {
+    const before = answer.peek();
+    answer.value = next;
+    if (before !== undefined && before.rows !== next?.rows) before.rows.close();
+  };
+  return {
+    answer,
+    set,
+    end(request, end, timing) {
+      const last = answer.peek();
+      if (last?.request !== request || last.end !== undefined) return;
+      last.rows.end(end);
+      set({ ...last, end, timing });
+    },
+    rowsOf(request) {
+      const last = answer.peek();
+      return last?.request === request ? last.rows.rowCount.peek() : undefined;
+    },
+  };
 }
 
 /** Creates a runner. */
 export function createRunner<Rows extends RowSink>(options: RunnerOptions<Rows>): Runner<Rows> {
   const { api, createRows, maxRows, ended } = options;
   const state = signal<RunState>({ kind: 'idle' });
-  const answer = signal<Answer<Rows> | undefined>(undefined);
+  const held = createAnswerHolder<Rows>();
   let current: { readonly requestId: string; readonly abort: AbortController } | undefined;
-
-  function setAnswer(next: Answer<Rows> | undefined): void {
-    const before = answer.peek();
-    answer.value = next;
-    if (before !== undefined && before.rows !== next?.rows) before.rows.close();
-  }
-
-  /** Marks the answer that was arriving. */
-  function endAnswer(request: RunRequest, end: AnswerEnd, timing?: ServerTiming): void {
-    const last = answer.peek();
-    if (last?.request !== request || last.end !== undefined) return;
-    last.rows.end(end);
-    setAnswer({ ...last, end, timing });
-  }
 
   function cancel(): boolean {
     if (current === undefined) return false;
@@ -103,69 +126,55 @@ export function createRunner<Rows extends RowSink>(options: RunnerOptions<Rows>)
     cancel();
     const requestId = crypto.randomUUID();
     const abort = new AbortController();
+    const ending = new AbortController();
     const startMs = performance.now();
     current = { requestId, abort };
     state.value = { kind: 'running', request, requestId, startMs, query: undefined };
-    const isCurrent = (): boolean => current?.requestId === requestId;
-    const stop = new AbortController();
-    void watchProgress(api, requestId, AbortSignal.any([abort.signal, stop.signal]), (query) => {
-      if (isCurrent()) state.value = { kind: 'running', request, requestId, startMs, query };
+    void watchProgress(api, requestId, AbortSignal.any([abort.signal, ending.signal]), (query) => {
+      if (current?.requestId === requestId) {
+        state.value = { kind: 'running', request, requestId, startMs, query };
+      }
     });
+    const { signal: stopped } = abort;
     const finished = await runSql(
       api,
-      { ...request, requestId, signal: abort.signal, maxRows: maxRows() },
+      { ...request, requestId, signal: stopped, maxRows: maxRows() },
       {
         columns: (columns) =>
-          abort.signal.aborted || setAnswer({ request, rows: createRows(columns), end: undefined, timing: undefined }),
-        rows: (rows) => abort.signal.aborted || answer.peek()?.rows.append(rows),
+          stopped.aborted || held.set({ request, rows: createRows(columns), end: undefined, timing: undefined }),
+        rows: (rows) => stopped.aborted || held.answer.peek()?.rows.append(rows),
       },
     ).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
-    stop.abort();
-    finish(request, finished, performance.now() - startMs, abort.signal.aborted, isCurrent());
+    ending.abort();
+    finish(endState(request, finished, performance.now() - startMs, stopped.aborted), requestId);
   }
 
-  function finish(
-    request: RunRequest,
-    finished: SqlAnswer | Error,
-    elapsedMs: number,
-    isAborted: boolean,
-    isCurrent: boolean,
-  ): void {
-    const last = endState(request, finished, elapsedMs, isAborted);
+  function finish(last: EndState, requestId: string): void {
+    const { request } = last;
     batch(() => {
-      if (last.kind === 'done') endAnswer(request, last.end === 'acted' ? 'complete' : last.end, last.timing);
-      else endAnswer(request, last.kind === 'cancelled' ? 'cancelled' : 'cut');
-      const isShown = isCurrent || (isAborted && runningRequest() === request);
-      if (isCurrent) current = undefined;
-      if (isShown) state.value = last;
+      if (last.kind === 'done') held.end(request, last.end === 'acted' ? 'complete' : last.end, last.timing);
+      else held.end(request, last.kind === 'cancelled' ? 'cancelled' : 'cut');
+      if (current?.requestId === requestId) current = undefined;
+      const shown = state.peek();
+      // Another statement may have been started meanwhile: its state is shown.
+      if (shown.kind === 'running' && shown.requestId === requestId) state.value = last;
     });
-    const rows = answer.peek()?.request === request ? answer.peek()?.rows.rowCount.peek() : undefined;
-    ended(last, rows);
-  }
-
-  function runningRequest(): RunRequest | undefined {
-    const now = state.peek();
-    return now.kind === 'running' ? now.request : undefined;
+    ended(last, held.rowsOf(request));
   }
 
   return {
     state,
-    answer,
+    answer: held.answer,
     run,
     cancel,
     close() {
       cancel();
-      setAnswer(undefined);
+      held.set(undefined);
     },
   };
 }
 
-function endState(
-  request: RunRequest,
-  finished: SqlAnswer | Error,
-  elapsedMs: number,
-  isAborted: boolean,
-): Exclude<RunState, { kind: 'idle' | 'running' }> {
+function endState(request: RunRequest, finished: SqlAnswer | Error, elapsedMs: number, isAborted: boolean): EndState {
   if (isAborted || isCancelled(finished)) return { kind: 'cancelled', request, elapsedMs };
   if (finished instanceof Error) return { kind: 'failed', request, error: finished, elapsedMs };
   return { kind: 'done', request, elapsedMs, ...finished };
