@@ -1,14 +1,14 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { ApiError } from '../api/api-error.ts';
-import { endQuery } from '../api/queries.ts';
+import type { FrameInfo } from '../api/types.ts';
 import { Dialog } from '../panes/Dialog.tsx';
 import { ErrorBox } from '../panes/ErrorBox.tsx';
 import type { AppState } from '../state/app-state.ts';
 import { countOf } from '../state/format.ts';
-import { defaultTtl, keepAnswer, LIFETIMES } from './keep.ts';
+import { LIFETIMES } from './keep.ts';
 import type { RunRequest } from './run.ts';
+import { type Keeping, useKeep } from './use-keep.ts';
 
 /** Asks for a name and a lifetime, and stores the whole answer of a statement as a frame. */
 export function KeepSheet(props: {
@@ -17,107 +17,99 @@ export function KeepSheet(props: {
   readonly onClose: () => void;
 }): JSX.Element {
   const { app, request, onClose } = props;
-  const handle = useSignal('');
-  const ttl = useSignal(defaultTtl(request.engine));
-  const canReplace = useSignal(false);
-  const error = useSignal<Error | undefined>(undefined);
-  const running = useSignal<AbortController | undefined>(undefined);
-  const requestId = useRef('');
-  const stop = (): void => {
-    running.peek()?.abort();
-    if (running.peek()) endQuery(app.api, requestId.current).catch(() => undefined);
-    running.value = undefined;
+  const show = async ({ rows, handle }: FrameInfo): Promise<void> => {
+    app.notify(`Kept ${countOf(rows, 'row')} as ${handle}.`);
+    await app.refreshFrames();
+    onClose();
+    app.openFrame(handle);
   };
-  const field = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    // The first thing to type is the name.
-    field.current?.focus();
-    return stop;
-  }, []);
-  const keep = async (): Promise<void> => {
-    const abort = new AbortController();
-    running.value = abort;
-    error.value = undefined;
-    requestId.current = crypto.randomUUID();
-    const { sql, engine } = request;
-    const options = { handle: handle.value.trim(), ttl: ttl.value, canReplace: canReplace.value };
-    try {
-      const { signal } = abort;
-      const frame = await keepAnswer(app.api, { sql, engine, ...options, requestId: requestId.current, signal });
-      running.value = undefined;
-      app.notify(`Kept ${countOf(frame.rows, 'row')} as ${frame.handle}.`);
-      await app.refreshFrames();
-      onClose();
-      app.openFrame(frame.handle);
-    } catch (thrown) {
-      if (abort.signal.aborted) return;
-      running.value = undefined;
-      error.value = thrown instanceof Error ? thrown : new Error(String(thrown));
-    }
-  };
-  const isTaken = error.value instanceof ApiError && error.value.code === 'handle_exists';
+  const keeping = useKeep(app, request, (frame) => void show(frame));
+  const error = keeping.error.value;
   return (
     <Dialog title="Keep the answer as a frame" name="keep" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          void keep();
+          if (!keeping.isRunning.value) keeping.keep();
         }}
       >
         <p>The server runs the statement again and stores all of its rows.</p>
-        <div class="field">
-          <label for="keep-handle">Name</label>
-          <input
-            id="keep-handle"
-            ref={field}
-            value={handle.value}
-            maxLength={128}
-            placeholder="made by the server"
-            autoComplete="off"
-            spellcheck={false}
-            onInput={(event) => (handle.value = event.currentTarget.value)}
-          />
-        </div>
-        <div class="field">
-          <label for="keep-ttl">Keep it for</label>
-          <select
-            id="keep-ttl"
-            value={String(ttl.value)}
-            onChange={(event) => {
-              ttl.value = LIFETIMES.find((one) => String(one.ttl) === event.currentTarget.value)?.ttl ?? null;
-            }}
-          >
-            {LIFETIMES.map((one) => (
-              <option key={one.title} value={String(one.ttl)}>
-                {one.title}
-              </option>
-            ))}
-          </select>
-        </div>
-        {error.value && <ErrorBox error={error.value} />}
-        {(isTaken || canReplace.value) && (
+        <NameField keeping={keeping} />
+        <LifetimeField keeping={keeping} />
+        {error && <ErrorBox error={error} />}
+        {((error instanceof ApiError && error.code === 'handle_exists') || keeping.canReplace.value) && (
           <label class="check">
             <input
               type="checkbox"
-              checked={canReplace.value}
-              onChange={(event) => (canReplace.value = event.currentTarget.checked)}
+              checked={keeping.canReplace.value}
+              onChange={(event) => (keeping.canReplace.value = event.currentTarget.checked)}
             />{' '}
             Replace the frame of this name
           </label>
         )}
-        <footer class="actions">
-          {running.value ? (
-            <button type="button" class="danger" onClick={stop}>
-              Cancel
-            </button>
-          ) : (
-            <button type="submit" class="primary">
-              Keep
-            </button>
-          )}
-          {running.value && <progress aria-label="Keeping the answer" />}
-        </footer>
+        <KeepActions keeping={keeping} />
       </form>
     </Dialog>
+  );
+}
+
+function NameField({ keeping }: { readonly keeping: Keeping }): JSX.Element {
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    // The dialog gives the focus to its first button, but the first thing to type is the name.
+    const frame = requestAnimationFrame(() => field.current?.focus());
+    return () => cancelAnimationFrame(frame);
+  }, []);
+  return (
+    <div class="field">
+      <label for="keep-handle">Name</label>
+      <input
+        id="keep-handle"
+        ref={field}
+        value={keeping.handle.value}
+        maxLength={128}
+        placeholder="made by the server"
+        autoComplete="off"
+        spellcheck={false}
+        onInput={(event) => (keeping.handle.value = event.currentTarget.value)}
+      />
+    </div>
+  );
+}
+
+function LifetimeField({ keeping }: { readonly keeping: Keeping }): JSX.Element {
+  const choose = (value: string): void => {
+    keeping.ttl.value = LIFETIMES.find(({ ttl }) => String(ttl) === value)?.ttl ?? null;
+  };
+  return (
+    <div class="field">
+      <label for="keep-ttl">Keep it for</label>
+      <select id="keep-ttl" value={String(keeping.ttl.value)} onChange={(event) => choose(event.currentTarget.value)}>
+        {LIFETIMES.map(({ title, ttl }) => (
+          <option key={title} value={String(ttl)}>
+            {title}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+function KeepActions({ keeping }: { readonly keeping: Keeping }): JSX.Element {
+  return (
+    <footer class="actions">
+      {keeping.isRunning.value ? (
+        <>
+          <button type="button" class="danger" onClick={() => keeping.cancel()}>
+            Cancel
+          </button>
+          <progress aria-label="Keeping the answer" />
+        </>
+      ) : (
+        <button type="submit" class="primary">
+          Keep
+        </button>
+      )}
+    </footer>
   );
 }

@@ -7,7 +7,7 @@ import { type Statement, statementAt } from '../editor/statement-at.ts';
 import { type AnswerRows, createAnswerRows } from '../rows/answer-rows.ts';
 import type { AppState } from '../state/app-state.ts';
 import type { QueryTab } from '../state/tabs.ts';
-import { createRunner, type Runner, type RunState } from './run.ts';
+import { createRunner, type EndState, type Runner } from './run.ts';
 import { outcomeText } from './run-text.ts';
 import type { Words } from './words.ts';
 
@@ -40,7 +40,7 @@ export function createSession(app: AppState, words: Words, id: string): QuerySes
   const editorFailure = signal<Error | undefined>(undefined);
   const explained = signal<Explained | undefined>(undefined);
   let isClosed = false;
-  const stops: (() => void)[] = [];
+  let stop = (): void => undefined;
   const findTab = (): QueryTab | undefined => {
     const tab = app.tabs.value.find((one) => one.id === id);
     return tab?.kind === 'query' ? tab : undefined;
@@ -52,28 +52,14 @@ export function createSession(app: AppState, words: Words, id: string): QuerySes
     maxRows: () => app.info.value?.limits.maxRows ?? null,
     ended: (state, rows) => {
       app.setBusy(id, runner.state.peek().kind === 'running');
-      app.announce(outcomeText(state, rows));
-      const { request, elapsedMs } = state;
-      const { sql, engine } = request;
-      const outcome = state.kind;
-      app.history.add({ sql, engine, ranAtMs: Date.now(), outcome, elapsedMs, ...(rows !== undefined && { rows }) });
+      report(app, state, rows);
       markError(state, editor.peek());
-      if (state.kind === 'done' && state.end === 'acted') void app.refreshFrames();
     },
   });
 
-  /** Returns what would run now. */
-  function chosen(): Statement | undefined {
-    const tab = untracked(findTab);
-    const text = editor.peek()?.text() ?? tab?.sql ?? '';
-    const { from, to } = editor.peek()?.selection() ?? { from: 0, to: 0 };
-    const selected = text.slice(from, to);
-    return selected.trim() === '' ? statementAt(text, to) : { from, to, text: selected };
-  }
-
   function withChosen(act: (statement: Statement, tab: QueryTab) => void): void {
-    const statement = chosen();
     const tab = untracked(findTab);
+    const statement = chosenStatement(editor.peek(), tab);
     if (statement === undefined) app.announce('There is no statement at the cursor.');
     else if (tab) act(statement, tab);
   }
@@ -106,18 +92,7 @@ export function createSession(app: AppState, words: Words, id: string): QuerySes
       onExplain: explain,
     });
     editor.value = created;
-    stops.push(
-      effect(() => {
-        const now = findTab();
-        // The text may also be changed from outside: by the palette, or by a link.
-        if (now) untracked(() => created.setText(now.sql));
-      }),
-      effect(() => {
-        const engine = findTab()?.engine;
-        if (engine === undefined || words.of(engine).value === undefined) return;
-        untracked(() => created.refreshWords());
-      }),
-    );
+    stop = followTab(created, findTab, words);
   }
 
   return {
@@ -136,15 +111,48 @@ export function createSession(app: AppState, words: Words, id: string): QuerySes
     },
     close() {
       isClosed = true;
-      for (const stop of stops) stop();
+      stop();
       runner.close();
       editor.peek()?.close();
     },
   };
 }
 
+/** Returns what would run now: what is selected, else the statement at the cursor. */
+function chosenStatement(editor: Editor | undefined, tab: QueryTab | undefined): Statement | undefined {
+  const text = editor?.text() ?? tab?.sql ?? '';
+  const { from, to } = editor?.selection() ?? { from: 0, to: 0 };
+  const selected = text.slice(from, to);
+  return selected.trim() === '' ? statementAt(text, to) : { from, to, text: selected };
+}
+
+/** Puts changes of a tab that were made elsewhere into its editor. Returns the function that ends it. */
+function followTab(editor: Editor, findTab: () => QueryTab | undefined, words: Words): () => void {
+  const stopText = effect(() => {
+    const tab = findTab();
+    if (tab) untracked(() => editor.setText(tab.sql));
+  });
+  const stopWords = effect(() => {
+    const engine = findTab()?.engine;
+    if (engine === undefined || words.of(engine).value.keywords.length === 0) return;
+    untracked(() => editor.refreshWords());
+  });
+  return () => {
+    stopText();
+    stopWords();
+  };
+}
+
+/** Tells screen readers how a statement ended, and remembers it. */
+function report(app: AppState, state: EndState, rows: number | undefined): void {
+  app.announce(outcomeText(state, rows));
+  const { request, elapsedMs, kind: outcome } = state;
+  const { sql, engine } = request;
+  app.history.add({ sql, engine, ranAtMs: Date.now(), outcome, elapsedMs, ...(rows !== undefined && { rows }) });
+}
+
 /** Marks the place of an error in the editor, if the text there is still the one that ran. */
-function markError(state: RunState, editor: Editor | undefined): void {
+function markError(state: EndState, editor: Editor | undefined): void {
   if (state.kind !== 'failed' || editor === undefined || !(state.error instanceof ApiError)) return;
   const { position, message } = state.error;
   const { sql, from, engine } = state.request;

@@ -1,0 +1,58 @@
+import { type ReadonlySignal, type Signal, useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { endQuery } from '../api/queries.ts';
+import type { FrameInfo } from '../api/types.ts';
+import type { AppState } from '../state/app-state.ts';
+import { defaultTtl, keepAnswer } from './keep.ts';
+import type { RunRequest } from './run.ts';
+
+/** What is asked before an answer is kept, and how the keeping goes. */
+export interface Keeping {
+  readonly handle: Signal<string>;
+  readonly ttl: Signal<number | null>;
+  readonly canReplace: Signal<boolean>;
+  readonly isRunning: ReadonlySignal<boolean>;
+  readonly error: ReadonlySignal<Error | undefined>;
+  keep(): void;
+  cancel(): void;
+}
+
+/** Returns the state of the sheet that keeps the answer of a statement. What still runs ends with the sheet. */
+export function useKeep(app: AppState, request: RunRequest, onKept: (frame: FrameInfo) => void): Keeping {
+  const handle = useSignal('');
+  const ttl = useSignal(defaultTtl(request.engine));
+  const canReplace = useSignal(false);
+  const isRunning = useSignal(false);
+  const error = useSignal<Error | undefined>(undefined);
+  const running = useRef<{ readonly requestId: string; readonly abort: AbortController } | undefined>(undefined);
+
+  const cancel = (): void => {
+    const { current } = running;
+    running.current = undefined;
+    isRunning.value = false;
+    if (current === undefined) return;
+    current.abort.abort();
+    endQuery(app.api, current.requestId).catch(() => undefined);
+  };
+  const keep = async (): Promise<void> => {
+    const abort = new AbortController();
+    const requestId = crypto.randomUUID();
+    running.current = { requestId, abort };
+    isRunning.value = true;
+    error.value = undefined;
+    const { sql, engine } = request;
+    const options = { handle: handle.value.trim(), ttl: ttl.value, canReplace: canReplace.value };
+    try {
+      const frame = await keepAnswer(app.api, { sql, engine, ...options, requestId, signal: abort.signal });
+      running.current = undefined;
+      onKept(frame);
+    } catch (thrown) {
+      if (abort.signal.aborted) return;
+      running.current = undefined;
+      error.value = thrown instanceof Error ? thrown : new Error(String(thrown));
+    }
+    isRunning.value = false;
+  };
+  useEffect(() => cancel, []);
+  return { handle, ttl, canReplace, isRunning, error, keep: () => void keep(), cancel };
+}
