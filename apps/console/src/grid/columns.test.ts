@@ -36,6 +36,18 @@ describe('column widths', () => {
   });
 });
 
+test('a column grows for longer texts, but never shrinks and never changes a width that was chosen', () => {
+  const widths = createColumnWidths(2);
+  widths.fit(0, 100);
+  widths.grow(0, 90);
+  expect(widths.widthOf(0)).toBe(118);
+  widths.grow(0, 150);
+  expect(widths.widthOf(0)).toBe(168);
+  widths.resize(0, 60);
+  widths.grow(0, 150);
+  expect(widths.widthOf(0)).toBe(60);
+});
+
 test.each([
   ['LONG', true],
   ['DECIMAL(10,2)', true],

@@ -20,6 +20,8 @@ export interface ColumnWidths {
   isMeasured(column: number): boolean;
   /** Sets the width of a column from the widths of its texts. */
   fit(column: number, textPx: number): void;
+  /** Widens a column for texts that came later, unless the user has chosen its width. */
+  grow(column: number, textPx: number): void;
   resize(column: number, px: number): void;
 }
 
@@ -28,6 +30,7 @@ export function createColumnWidths(count: number): ColumnWidths {
   const widths = new Float64Array(count).fill(UNMEASURED_PX);
   const lefts = new Float64Array(count + 1);
   const measured = new Uint8Array(count);
+  const chosen = new Uint8Array(count);
   let dirtyFrom = 0;
 
   function update(): void {
@@ -64,11 +67,20 @@ export function createColumnWidths(count: number): ColumnWidths {
       return low;
     },
     isMeasured: (column) => measured[column] === 1,
-    fit: (column, textPx) =>
-      set(column, Math.ceil(clamp(textPx + 2 * CELL_PADDING_PX + 2, MIN_COLUMN_PX, MAX_FITTED_PX))),
-    resize: (column, px) => set(column, Math.round(clamp(px, MIN_COLUMN_PX, MAX_COLUMN_PX))),
+    fit: (column, textPx) => set(column, fittedPx(textPx)),
+    grow(column, textPx) {
+      const px = fittedPx(textPx);
+      if (chosen[column] === 0 && px > (widths[column] ?? 0)) set(column, px);
+    },
+    resize(column, px) {
+      chosen[column] = 1;
+      set(column, Math.round(clamp(px, MIN_COLUMN_PX, MAX_COLUMN_PX)));
+    },
   };
 }
+
+const fittedPx = (textPx: number): number =>
+  Math.ceil(clamp(textPx + 2 * CELL_PADDING_PX + 2, MIN_COLUMN_PX, MAX_FITTED_PX));
 
 /** Whether the values of a type stand at the right: numbers, whose digits should be below each other. */
 export function isNumeric({ type }: ColumnInfo): boolean {

@@ -3,8 +3,16 @@ import type { RowSource } from '../rows/row-source.ts';
 import { visibleText } from '../rows/visible-text.ts';
 import { cellId, markSelected, writeAtRest } from './at-rest.ts';
 import { sizeText } from './columns.ts';
-import { columnX, createGridState, gridSize, type GridState, gutterPx, HEAD_PX, visibleRange } from './grid-state.ts';
-import { scrollSizes } from './grid-state.ts';
+import {
+  columnX,
+  createGridState,
+  gridSize,
+  type GridState,
+  gutterPx,
+  HEAD_PX,
+  scrollSizes,
+  visibleRange,
+} from './grid-state.ts';
 import { createPainter, type Painter } from './paint.ts';
 import { clamp, contentFromScroll, isCompressed, scrollFromContent, spacerPx } from './scroll-map.ts';
 import type { Selection } from './selection.ts';
@@ -14,7 +22,6 @@ import { createThemeProbe, type ThemeProbe } from './theme.ts';
 const REST_MS = 120;
 /** How long after a turn of the wheel its scroll events can come. */
 const WHEEL_MS = 400;
-const MEASURED_ROWS = 100;
 
 /** The grid's elements and what they show. The canvas always paints; the layer at rest follows when nothing moves. */
 export interface GridView {
@@ -197,26 +204,47 @@ function measureNew(parts: Parts, first: number, last: number): boolean {
   return widths.totalPx !== before;
 }
 
-function measureColumn({ state, painter }: Parts, column: number): void {
-  const info = state.source.columns[column];
+/** Fits a column to its first cells in view. */
+function measureColumn(parts: Parts, column: number): void {
+  const info = parts.state.source.columns[column];
+  const textPx = textWidth(parts, column);
+  if (info === undefined || textPx === undefined) return;
+  const { painter } = parts;
+  parts.state.widths.fit(column, Math.max(textPx, painter.measure(visibleText(info.name)), painter.measure(info.type)));
+}
+
+/** The width of the widest text of a column in view; undefined if none is loaded. */
+function textWidth({ state, painter }: Parts, column: number): number | undefined {
   const range = visibleRange(state);
-  if (info === undefined || range === undefined) return;
-  let width = Math.max(painter.measure(visibleText(info.name)), painter.measure(info.type));
-  const last = Math.min(range.firstRow + MEASURED_ROWS, gridSize(state).rows - 1);
-  for (let row = range.firstRow; row <= last; row += 1) {
+  if (range === undefined) return undefined;
+  let width: number | undefined;
+  for (let row = range.firstRow; row <= range.lastRow; row += 1) {
     const cell = state.source.cell(row, column);
-    if (cell === undefined) {
-      if (row === range.firstRow) return;
-      break;
-    }
-    width = Math.max(width, painter.measure(cell.text) + painter.measure(sizeText(cell)));
+    if (cell === undefined) continue;
+    width = Math.max(width ?? 0, painter.measure(cell.text) + painter.measure(sizeText(cell)));
   }
-  state.widths.fit(column, width);
+  return width;
+}
+
+/** Widens the columns in view whose texts are now longer than those they were fitted to; true if one has changed. */
+function growColumns(parts: Parts): boolean {
+  const { widths } = parts.state;
+  const range = visibleRange(parts.state);
+  const before = widths.totalPx;
+  for (let column = range?.firstColumn ?? 0; column <= (range?.lastColumn ?? -1); column += 1) {
+    const textPx = textWidth(parts, column);
+    if (textPx !== undefined) widths.grow(column, textPx);
+  }
+  return widths.totalPx !== before;
 }
 
 function writeRest(parts: Parts): void {
   const { state, rest, id } = parts;
   if (isCompressed(scrollSizes(state))) place(parts, state.top);
+  if (growColumns(parts)) {
+    resize(parts);
+    return;
+  }
   writeAtRest(rest, state, id);
   rest.hidden = false;
   markSelected(rest, state);

@@ -13,16 +13,24 @@ export interface ArrowReader {
   /** The text is a string in JSON. */
   readonly isQuoted: boolean;
   /** Returns the text of a value that is not null, in UTF-8 or base64 at least its first `limit` characters. */
-  text(batch: ArrowBatch, index: number, limit: number): string;
+  readonly text: (batch: ArrowBatch, index: number, limit: number) => string;
   /** The length of the value in bytes, for types whose values can be long. */
-  byteLength?(batch: ArrowBatch, index: number): number;
+  readonly byteLength?: (batch: ArrowBatch, index: number) => number;
+}
+
+/** A buffer of values: of numbers, of 64-bit integers or of bytes. */
+export interface ArrowValues {
+  readonly [index: number]: number | bigint;
+  readonly buffer: ArrayBuffer;
+  readonly byteOffset: number;
+  subarray(start: number, end: number): Uint8Array;
 }
 
 /** The buffers of a column, as flechette lays them out. Their types depend on the type of the column. */
 export interface ArrowBatch {
   readonly validity?: Uint8Array;
   readonly nullCount: number;
-  readonly values: ArrayLike<never>;
+  readonly values: ArrowValues;
   readonly offsets: ArrayLike<number | bigint>;
   readonly children: readonly ArrowBatch[];
   readonly dictionary?: { readonly data: readonly ArrowBatch[]; readonly offsets: Int32Array };
@@ -33,6 +41,7 @@ export interface ArrowBatch {
 
 /** Flechette types the buffers of a batch more loosely than this module needs them. */
 export function arrowBatch(batch: Batch<unknown>): ArrowBatch {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return batch as unknown as ArrowBatch;
 }
 
@@ -114,11 +123,11 @@ function unsupported(typeId: number): never {
 
 const bare = (text: ArrowReader['text']): ArrowReader => ({ isQuoted: false, text });
 const quoted = (text: ArrowReader['text']): ArrowReader => ({ isQuoted: true, text });
-const valueAt = (batch: ArrowBatch, index: number): number | bigint =>
-  batch.values[index] as unknown as number | bigint;
+const valueAt = (batch: ArrowBatch, index: number): number | bigint => batch.values[index] ?? 0;
 const numberAt = (batch: ArrowBatch, index: number): number => Number(valueAt(batch, index));
 const longAt = (batch: ArrowBatch, index: number): bigint => BigInt(valueAt(batch, index));
-const unitIndex = (unit: number): TimeUnitIndex => unit as TimeUnitIndex;
+const UNITS: readonly TimeUnitIndex[] = [0, 1, 2, 3];
+const unitIndex = (unit: number): TimeUnitIndex => UNITS[unit] ?? unsupported(unit);
 
 /** Returns the shortest digits that read back as the same double. */
 export function doubleText(value: number): string {
@@ -148,8 +157,12 @@ function integerFloatText(value: number): string {
   return doubleText(Number(value.toPrecision(9)));
 }
 
+function bigintOf(value: unknown): bigint {
+  return typeof value === 'bigint' ? value : BigInt(Number(value));
+}
+
 function decimalReader(scale: number, isWhole: boolean): ArrowReader {
-  const text: ArrowReader['text'] = (batch, i) => decimalText(BigInt(batch.value(i) as number | bigint), scale);
+  const text: ArrowReader['text'] = (batch, i) => decimalText(bigintOf(batch.value(i)), scale);
   return isWhole ? bare(text) : quoted(text);
 }
 
@@ -165,7 +178,7 @@ const PERIODS: readonly ArrowReader['text'][] = [
   (batch, i) => periodText(numberAt(batch, i), 0, 0n, 1),
   (batch, i) => periodText(0, numberAt(batch, i * 2), longAt(batch, i * 2 + 1), 1),
   (batch, i) => {
-    const { buffer, byteOffset } = batch.values as unknown as Uint8Array;
+    const { buffer, byteOffset } = batch.values;
     const view = new DataView(buffer, byteOffset + i * 16, 16);
     return periodText(view.getInt32(0, true), view.getInt32(4, true), view.getBigInt64(8, true), 3);
   },
@@ -177,8 +190,7 @@ const BYTES_OF_CHARACTER = 4;
 /** The bytes of a text or binary value, in any of Arrow's layouts. */
 function bytesAt(batch: ArrowBatch, index: number): Uint8Array {
   if (batch.view !== undefined) return batch.view(index);
-  const bytes = batch.values as unknown as Uint8Array;
-  return bytes.subarray(Number(batch.offsets[index]), Number(batch.offsets[index + 1]));
+  return batch.values.subarray(Number(batch.offsets[index]), Number(batch.offsets[index + 1]));
 }
 
 const TEXT: ArrowReader = {
@@ -192,7 +204,12 @@ const TEXT: ArrowReader = {
   byteLength: (batch, i) => bytesAt(batch, i).length,
 };
 
-const binaryAt = (batch: ArrowBatch, index: number): Uint8Array => batch.value(index) as Uint8Array;
+function binaryAt(batch: ArrowBatch, index: number): Uint8Array {
+  const bytes = batch.value(index);
+  if (bytes instanceof Uint8Array) return bytes;
+  throw new TypeError('The column has no bytes.');
+}
+
 const BYTES: ArrowReader = {
   isQuoted: true,
   text: (batch, i, limit) => {

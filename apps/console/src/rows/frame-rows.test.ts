@@ -1,0 +1,141 @@
+import { createMemoryStore } from '../../../../packages/frames/src/index.ts';
+import { createService, type Service } from '../../../../packages/service/src/index.ts';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { createExecApp } from '../../../../packages/exec-http/src/index.ts';
+import { createApi } from '../api/api.ts';
+import type { FrameInfo } from '../api/types.ts';
+import { createFrameRows } from './frame-rows.ts';
+
+const BASE = 'http://localhost/';
+const OBSERVER = { answered: () => {}, gone: () => {}, unauthenticated: () => {} };
+
+describe('the rows of a frame', () => {
+  let service: Service;
+  let app: ReturnType<typeof createExecApp>;
+  let sent: URLSearchParams[] = [];
+  let atOnce = 0;
+  let mostAtOnce = 0;
+  let isGone = false;
+  const api = createApi(new URL(BASE), OBSERVER, async (input, init) => {
+    if (isGone) throw new TypeError('fetch failed');
+    const url = new URL(String(input));
+    sent.push(url.searchParams);
+    atOnce += 1;
+    mostAtOnce = Math.max(mostAtOnce, atOnce);
+    try {
+      return await app.request(`${url.pathname}${url.search}`, init);
+    } finally {
+      atOnce -= 1;
+    }
+  });
+
+  beforeAll(() => {
+    service = createService({ store: createMemoryStore() });
+    app = createExecApp({ service });
+  });
+  afterAll(() => service.close());
+
+  async function put(handle: string, rows: readonly object[]): Promise<FrameInfo> {
+    const headers = { 'content-type': 'application/json' };
+    await app.request(`/frames/${handle}`, { method: 'PUT', body: JSON.stringify(rows), headers });
+    const response = await app.request(`/frames/${handle}`);
+    sent = [];
+    mostAtOnce = 0;
+    return (await response.json()) as FrameInfo;
+  }
+
+  const numbers = (count: number) => Array.from({ length: count }, (_, id) => ({ id, text: `row ${id}` }));
+  const all = (info: FrameInfo) => ({
+    firstRow: 0,
+    lastRow: info.rows - 1,
+    firstColumn: 0,
+    lastColumn: info.columns.length - 1,
+  });
+
+  test('are loaded in windows, at most three at once, and each only once', async () => {
+    const info = await put('numbers', numbers(3000));
+    const rows = createFrameRows(api, info, null);
+    rows.want(all(info));
+    rows.want(all(info));
+    await vi.waitFor(() => expect(rows.cell(2999, 1)).toEqual({ text: 'row 2999', look: 'value' }));
+    expect(rows.cell(512, 0)).toEqual({ text: '512', look: 'value' });
+    expect(sent.map((params) => params.get('limit'))).toEqual([
+      '1,512',
+      '513,1024',
+      '1025,1536',
+      '1537,2048',
+      '2049,2560',
+      '2561,3000',
+    ]);
+    expect(mostAtOnce).toBe(3);
+    rows.close();
+  });
+
+  test.each([
+    [100, ['1,64', '65,128']],
+    [5, ['1,1', '2,2']],
+  ])('stay below the limit of %i rows of the server', async (maxRows, limits) => {
+    const info = await put('limited', numbers(1000));
+    const rows = createFrameRows(api, info, maxRows);
+    rows.want({ firstRow: 0, lastRow: maxRows === 100 ? 127 : 1, firstColumn: 0, lastColumn: 1 });
+    await vi.waitFor(() => expect(sent.map((params) => params.get('limit'))).toEqual(limits));
+    rows.close();
+  });
+
+  test('of another version are not shown', async () => {
+    const info = await put('replaced', numbers(2000));
+    const rows = createFrameRows(api, info, null);
+    rows.want({ firstRow: 0, lastRow: 10, firstColumn: 0, lastColumn: 1 });
+    await vi.waitFor(() => expect(rows.cell(0, 0)?.text).toBe('0'));
+    await put('replaced', numbers(1999));
+    rows.want({ firstRow: 1500, lastRow: 1510, firstColumn: 0, lastColumn: 1 });
+    await vi.waitFor(() => expect(rows.isOutdated.value).toBe(true));
+    expect([rows.cell(1500, 0), rows.cell(0, 0)?.text]).toEqual([undefined, '0']);
+    rows.close();
+  });
+
+  test('with long texts come in smaller windows', async () => {
+    const info = await put(
+      'long',
+      Array.from({ length: 20 }, (_, id) => ({ id, text: 'x'.repeat(id === 9 ? 9e6 : 1e6) })),
+    );
+    const rows = createFrameRows(api, info, null);
+    rows.want(all(info));
+    await vi.waitFor(() => expect(rows.cell(19, 1)).toBeDefined(), { timeout: 10_000 });
+    await vi.waitFor(() => expect(rows.cell(9, 0)).toEqual({ text: '…', look: 'cut' }));
+    expect(rows.cell(8, 1)).toEqual({ text: 'x'.repeat(256), look: 'cut', bytes: 1e6 });
+    expect(await rows.wholeText(9, 1)).toHaveLength(9e6);
+    rows.close();
+  });
+
+  test('of more columns than a window has come in several, by their names', async () => {
+    const names = Array.from({ length: 70 }, (_, i) => (i === 1 ? 'a,"b"' : `c${i}`));
+    const info = await put('wide', [Object.fromEntries(names.map((name, i) => [name, i]))]);
+    const rows = createFrameRows(api, info, null);
+    rows.want({ firstRow: 0, lastRow: 0, firstColumn: 1, lastColumn: 40 });
+    await vi.waitFor(() => expect([rows.cell(0, 1)?.text, rows.cell(0, 40)?.text]).toEqual(['1', '40']));
+    expect([sent.length, rows.cell(0, 69)]).toEqual([2, undefined]);
+    rows.close();
+  });
+
+  test('come again by themselves after the server was gone', async () => {
+    const info = await put('gone', numbers(10));
+    const rows = createFrameRows(api, info, null);
+    isGone = true;
+    rows.want(all(info));
+    await vi.waitFor(() => expect(rows.failure.value?.message).toBe('The server does not answer.'));
+    isGone = false;
+    await vi.waitFor(() => expect(rows.cell(9, 0)?.text).toBe('9'), { timeout: 5000 });
+    expect(rows.failure.value).toBeUndefined();
+    rows.close();
+  });
+
+  test('of a frame that was dropped have its error', async () => {
+    const info = await put('dropped', numbers(10));
+    await app.request('/frames/dropped', { method: 'DELETE' });
+    const rows = createFrameRows(api, info, null);
+    rows.want(all(info));
+    await vi.waitFor(() => expect(rows.failure.value).toMatchObject({ code: 'handle_not_found' }));
+    rows.close();
+  });
+});

@@ -1,0 +1,47 @@
+import { type Signal, signal } from '@preact/signals';
+import { ApiError, ServerGone } from '../api/api-error.ts';
+
+const DELAYS_MS = [500, 1000, 2000, 4000, 8000] as const;
+
+/** The last failure, and when what failed is tried again. */
+export interface Retries {
+  readonly failure: Signal<Error | undefined>;
+  /** Something has failed. If the failure is temporary, it is tried again by itself, less and less often. */
+  fail(error: unknown): void;
+  succeed(): void;
+  /** Tries again now. */
+  retry(): void;
+  close(): void;
+}
+
+/** Creates a record of failures; `again` tries again. */
+export function createRetries(again: () => void): Retries {
+  const failure = signal<Error | undefined>(undefined);
+  let failures = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  function retry(): void {
+    clearTimeout(timer);
+    failure.value = undefined;
+    again();
+  }
+  return {
+    failure,
+    retry,
+    fail(error) {
+      failure.value = error instanceof Error ? error : new Error(String(error));
+      clearTimeout(timer);
+      if (!isTemporary(error)) return;
+      timer = setTimeout(retry, DELAYS_MS[Math.min(failures, DELAYS_MS.length - 1)]);
+      failures += 1;
+    },
+    succeed() {
+      failures = 0;
+    },
+    close: () => clearTimeout(timer),
+  };
+}
+
+/** The server is not there, or is busy: the same request can succeed later. */
+function isTemporary(error: unknown): boolean {
+  return error instanceof ServerGone || (error instanceof ApiError && [429, 502, 503, 504].includes(error.status));
+}
