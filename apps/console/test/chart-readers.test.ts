@@ -47,12 +47,7 @@ describe('SQL and rows in memory agree', () => {
   test('on the most frequent values, the empty text and null among them', async () => {
     const answer = await sql.top(fieldOf(source, 'name'), 6);
     expect(answer).toEqual(await memory.top(fieldOf(source, 'name'), 6));
-    expect(
-      answer.groups
-        .slice(0, 2)
-        .map(({ key }) => key)
-        .toSorted(),
-    ).toEqual(['', null]);
+    expect(new Set(answer.groups.slice(0, 2).map(({ key }) => key))).toEqual(new Set(['', null]));
   });
 
   test.each([
@@ -124,7 +119,7 @@ test('a cut summary reads the first rows only', async () => {
 
 test('the plan of a statement has its operators with rows and parts of the time', async () => {
   const { rows } = await engine.ask('EXPLAIN (ANALYZE, FORMAT JSON) select name, sum(fee) from trades group by name');
-  const plan = parsePlan(String(rows[0]![1]))!;
+  const plan = parsePlan(String(rows[0][1]))!;
   const names: string[] = [];
   let share = 0;
   let leafRows = 0;

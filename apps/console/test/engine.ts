@@ -39,7 +39,7 @@ export async function startEngine(onEnd: (end: () => Promise<void>) => void): Pr
 /** Returns the column of a source. */
 export function fieldOf({ columns }: ChartSource, name: string): Field {
   const index = columns.findIndex((column) => column.name === name);
-  return { index, ...columns[index]! };
+  return { index, ...columns[index] };
 }
 
 /** Reads all rows of a source into memory, as an answer has them. */
@@ -53,10 +53,10 @@ export async function rowsInMemory(source: ChartSource, ask: Ask): Promise<RowSo
       const value = row[i];
       if (row[names.length + i] === true) return { text: 'NaN', look: 'nan' };
       if (value === null) return { text: 'null', look: 'null' };
-      return value === '' ? { text: '', look: 'empty' } : { text: String(value), look: 'value' };
+      return value === '' ? { text: '', look: 'empty' } : { text: textOf(value), look: 'value' };
     }),
   );
-  const fixed = <T>(value: T): never => ({ value, peek: () => value }) as never;
+  const fixed = (value: unknown): never => ({ value, peek: () => value }) as never;
   return {
     columns: source.columns,
     rowCount: fixed(cells.length),
@@ -65,8 +65,12 @@ export async function rowsInMemory(source: ChartSource, ask: Ask): Promise<RowSo
     isOutdated: fixed(false),
     cell: (row, column) => cells[row]?.[column],
     want: () => {},
-    wholeText: async (row, column) => cells[row]![column]!.text,
+    wholeText: async (row, column) => cells[row][column].text,
     retry: () => {},
     close: () => {},
   };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

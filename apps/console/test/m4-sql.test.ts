@@ -65,7 +65,7 @@ function expectedLine(points: readonly { place: Place; text: string }[], range: 
   }
   const kept = [...columns.values()].flatMap((members) => {
     const byValue = members.toSorted((a, b) => Number(a.text) - Number(b.text));
-    const chosen = new Set([members[0]!, byValue[0]!, byValue.at(-1)!, members.at(-1)!]);
+    const chosen = new Set([members[0], byValue[0]!, byValue.at(-1)!, members.at(-1)!]);
     return members.filter((member) => chosen.has(member));
   });
   return { places: kept.map(({ place }) => place), texts: kept.map(({ text }) => text) };
@@ -78,11 +78,11 @@ function covered(line: LinePoints, range: Range, width: number): [number, number
   const xs = line.places.map((place) => distance(range.lo, place) * scale);
   const ys = line.texts.map(Number);
   for (let i = 1; i < xs.length; i += 1) {
-    const [x0, x1, y0, y1] = [xs[i - 1]!, xs[i]!, ys[i - 1]!, ys[i]!];
+    const [x0, x1, y0, y1] = [xs[i - 1], xs[i], ys[i - 1], ys[i]];
     const at = (x: number): number => (x1 === x0 ? y1 : y0 + ((y1 - y0) * (x - x0)) / (x1 - x0));
     for (let c = Math.max(0, Math.floor(x0)); c <= Math.min(width - 1, Math.floor(x1)); c += 1) {
-      const ends = [at(Math.max(x0, c)), at(Math.min(x1, c + 1)), ...(x1 === x0 ? [y0, y1] : [])];
-      columns[c] = [Math.min(columns[c]![0], ...ends), Math.max(columns[c]![1], ...ends)];
+      const heights = [at(Math.max(x0, c)), at(Math.min(x1, c + 1)), ...(x1 === x0 ? [y0, y1] : [])];
+      columns[c] = [Math.min(columns[c][0], ...heights), Math.max(columns[c][1], ...heights)];
     }
   }
   return columns;
@@ -111,9 +111,9 @@ describe.each(AXES)('M4 over the column %s', (xName) => {
     const { rows } = await engine.ask(m4Sql(columns, range, WIDTH, range));
     const lines = linesOfPixels(columns, rows, 2);
     for (const [i, line] of lines.entries()) {
-      const points = allPoints(xName, y[i]!.name).filter(({ place }) => place >= range.lo && place <= range.hi);
+      const points = allPoints(xName, y[i].name).filter(({ place }) => place >= range.lo && place <= range.hi);
       const known = line.places.flatMap((place, at) =>
-        line.texts[at] === null ? [] : [{ place, text: line.texts[at]! }],
+        line.texts[at] === null ? [] : [{ place, text: line.texts[at] }],
       );
       expect(points.length).toBeGreaterThan(10);
       expect(known).toEqual(pairs(expectedLine(points, range, WIDTH)));
@@ -137,12 +137,12 @@ test('a line through the points of M4 covers the same pixels as a line through a
   const { lines, isWhole } = await reader.line({ x, y, range, extent, width: WIDTH });
   expect(isWhole).toBe(false);
   const all = allPoints('t', 'v');
-  const picture = covered(lines[0]!, range, WIDTH);
+  const picture = covered(lines[0], range, WIDTH);
   const expected = covered({ places: all.map(({ place }) => place), texts: all.map(({ text }) => text) }, range, WIDTH);
-  expect(lines[0]!.places.length).toBeLessThan(all.length / 2);
+  expect(lines[0].places.length).toBeLessThan(all.length / 2);
   picture.forEach(([lo, hi], i) => {
-    expect(lo).toBeCloseTo(expected[i]![0], 9);
-    expect(hi).toBeCloseTo(expected[i]![1], 9);
+    expect(lo).toBeCloseTo(expected[i][0], 9);
+    expect(hi).toBeCloseTo(expected[i][1], 9);
   });
 });
 
@@ -152,18 +152,18 @@ test('few rows are read as they are, with their gaps, and with the points on bot
   const reader = createSqlReader(source, engine.ask);
   const extent = (await reader.extent(x))!;
   const range = { lo: shifted(extent.range.lo, 900), hi: shifted(extent.range.lo, 1200) };
-  const request = { x, y, range, extent, width: WIDTH };
+  const request = { x, y, range, extent, width: 200 };
   const answer = await reader.line(request);
   const expected = await createMemoryReader(memory).line(request);
   expect(answer.isWhole).toBe(true);
   for (const [i, { places, texts }] of answer.lines.entries()) {
     expect(pairs({ places, texts })).toEqual(
-      pairs(expected.lines[i]!).filter(({ place }) => place >= places[0]! && place <= places.at(-1)!),
+      pairs(expected.lines[i]).filter(({ place }) => place >= places[0] && place <= places.at(-1)!),
     );
-    expect(places[0]! < range.lo).toBe(true);
+    expect(places[0] < range.lo).toBe(true);
     expect(places.at(-1)! > range.hi).toBe(true);
   }
-  expect(answer.lines[0]!.texts).toContain(null);
+  expect(answer.lines[0].texts).toContain(null);
 });
 
 test('a range between two rows has the point before and the point after it', async () => {
@@ -173,7 +173,7 @@ test('a range between two rows has the point before and the point after it', asy
   const extent = (await reader.extent(x))!;
   const lo = BigInt(extent.range.lo);
   const { lines } = await reader.line({ x, y, range: { lo: lo + 3001n, hi: lo + 3002n }, extent, width: 100 });
-  expect(lines[0]!.places).toEqual([lo + 3000n, lo + 3003n]);
+  expect(lines[0].places).toEqual([lo + 3000n, lo + 3003n]);
 });
 
 test('a line splits by the values of a column; null is one of them', async () => {

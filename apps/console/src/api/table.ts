@@ -28,11 +28,15 @@ export async function askTable(api: Api, sql: string, options: AskOptions): Prom
     ...(requestId !== undefined && { requestId }),
   });
   try {
-    const { columns, dataset }: { columns: readonly ColumnInfo[]; dataset: readonly (readonly unknown[])[] } =
-      JSON.parse(await response.text());
-    return { columns, rows: dataset };
+    const answer: ExecAnswer = await response.json();
+    return { columns: answer.columns, rows: answer.dataset };
   } catch (cause) {
     if (signal?.aborted) throw cause;
     throw new ServerGone('The server ended the answer before it was complete.', { cause });
   }
+}
+
+interface ExecAnswer {
+  readonly columns: readonly ColumnInfo[];
+  readonly dataset: readonly (readonly unknown[])[];
 }

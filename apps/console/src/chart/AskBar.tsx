@@ -27,8 +27,8 @@ export function AskBar(props: {
   }
   if (isCancelled) {
     return (
-      <div class="ask-bar" role="status">
-        <span>Cancelled.</span>
+      <div class="ask-bar">
+        <output>Cancelled.</output>
         <button type="button" onClick={retry}>
           Try again
         </button>

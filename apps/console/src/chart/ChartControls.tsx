@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import type { ColumnInfo } from '../api/types.ts';
 import type { Aggregate, ChartChoice } from '../state/tabs.ts';
 import { isTime } from './axis.ts';
+import { numbered } from './numbered.ts';
 import { canBeX, canBeY, canSplit, MAX_SERIES, withKind } from './choose.ts';
 
 const KINDS = [
@@ -29,7 +30,7 @@ export function ChartControls({ columns, choice, onChoice }: Props): JSX.Element
     onChoice(by === '' ? rest : { ...rest, by, y: rest.y.slice(0, 1) });
   };
   return (
-    <div class="chart-controls" role="group" aria-label="What the chart draws">
+    <fieldset class="chart-controls" aria-label="What the chart draws">
       <Select
         label="Chart"
         value={kind}
@@ -57,7 +58,7 @@ export function ChartControls({ columns, choice, onChoice }: Props): JSX.Element
         />
       )}
       {columns.some(({ name, type }) => name === choice.x && isTime(type)) && <span class="dim">UTC</span>}
-    </div>
+    </fieldset>
   );
 }
 
@@ -86,7 +87,7 @@ function ValueColumns({
   const canRemove = (kind === 'line' && y.length > 1) || kind === 'bar';
   return (
     <>
-      {y.map((name, at) => (
+      {numbered(y).map(({ item: name, at }) => (
         <Select
           key={at}
           label={kind === 'ohlc' && y.length === 4 ? (OHLC[at] ?? 'y') : kind === 'histogram' ? 'Column' : 'y'}

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import '../style/chart.css';
 import type { AppState } from '../state/app-state.ts';
 import type { ChartChoice } from '../state/tabs.ts';
@@ -83,12 +83,14 @@ function Chart({ app, source, choice, columns }: ChartProps): JSX.Element {
         if (loaded.data) app.announce(describe(loaded.data, columns));
       });
   };
+  // The component is a new one if its source or its choice are others.
+  // oxlint-disable-next-line react-hooks/exhaustive-deps
   useEffect(load, [range, width, source.rows?.rowCount.value]);
   useEffect(() => () => asking.cancel(), [asking]);
   const move = (by: Move): void => {
     if (data?.extent) setRange(moved(data.range, data.extent, by));
   };
-  const zoomTo = (to: Range): void => setRange(data?.extent ? within(to, data.extent) : to);
+  const zoomTo = useCallback((to: Range) => setRange(data?.extent ? within(to, data.extent) : to), [data]);
   const onKeyDown = (event: KeyboardEvent): void => {
     const by = MOVE_KEYS[event.key];
     if (by === undefined || !data?.extent || event.ctrlKey || event.altKey || event.metaKey) return;
@@ -102,11 +104,13 @@ function Chart({ app, source, choice, columns }: ChartProps): JSX.Element {
       <AskBar asking={asking} label="Reading the chart" retry={load} />
       {isEmpty && <p class="chart-empty">No row has a value to draw.</p>}
       {/* The chart takes keys of its own, as its name says. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions */}
       <div
         class="chart-host"
         role="application"
         aria-roledescription="chart"
         aria-label={data ? describe(data, columns) : 'Chart'}
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         tabIndex={0}
         onKeyDown={onKeyDown}
         onDblClick={() => setRange(undefined)}
@@ -148,7 +152,7 @@ function MoveButtons(props: {
 }): JSX.Element | null {
   if (!props.isOn) return null;
   return (
-    <div class="chart-moves" role="group" aria-label="Zoom">
+    <fieldset class="chart-moves" aria-label="Zoom">
       {MOVES.map(([by, sign, title]) => (
         <button type="button" key={by} title={title} aria-label={title} onClick={() => props.move(by)}>
           {sign}
@@ -157,7 +161,7 @@ function MoveButtons(props: {
       <button type="button" disabled={!props.isZoomed} onClick={() => props.move('all')}>
         Show all
       </button>
-    </div>
+    </fieldset>
   );
 }
 
@@ -167,35 +171,30 @@ function Picture(props: {
   readonly onZoom: (range: Range) => void;
   readonly onWidth: (width: number) => void;
 }): JSX.Element {
-  const { app, data } = props;
+  const { app, data, onZoom, onWidth } = props;
   const host = useRef<HTMLDivElement>(null);
   const [size, setSize] = useState('');
-  const handlers = useRef(props);
-  handlers.current = props;
   const theme = app.theme.value;
   useEffect(() => {
     const element = host.current;
     if (!element) return undefined;
-    handlers.current.onWidth(Math.max(100, Math.round((element.clientWidth - 88) * devicePixelRatio)));
+    onWidth(Math.max(100, Math.round((element.clientWidth - 88) * devicePixelRatio)));
     const observer = new ResizeObserver(() => setSize(`${element.clientWidth}x${element.clientHeight}`));
     observer.observe(element);
     return () => observer.disconnect();
-  }, []);
+  }, [onWidth]);
   useEffect(() => {
     let drawing: Drawing | undefined;
     let isGone = false;
     void import('./draw.ts').then(({ createDrawing }) => {
       if (isGone || !host.current || !data) return;
-      drawing = createDrawing(host.current, {
-        onZoom: (range) => handlers.current.onZoom(range),
-        onPlotWidth: (width) => handlers.current.onWidth(width),
-      });
+      drawing = createDrawing(host.current, { onZoom, onPlotWidth: onWidth });
       drawing.update(data);
     });
     return () => {
       isGone = true;
       drawing?.destroy();
     };
-  }, [data, size, theme]);
+  }, [data, size, theme, onZoom, onWidth]);
   return <div class="chart-picture" ref={host} />;
 }

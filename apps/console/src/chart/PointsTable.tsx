@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ChartData } from './chart-data.ts';
+import { numbered } from './numbered.ts';
 import { placeText } from './place-text.ts';
 import { grouped } from './ticks.ts';
 
@@ -19,7 +20,8 @@ export function PointsTable({ data }: { readonly data: ChartData }): JSX.Element
     <details class="points" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Table of the {grouped(String(places.length))} points</summary>
       {isOpen && (
-        <div class="points-scroll" role="region" aria-label="Points" tabIndex={0}>
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard scrolls what has the focus
+        <section class="points-scroll" aria-label="Points" tabIndex={0}>
           <table>
             <thead>
               <tr>
@@ -32,7 +34,7 @@ export function PointsTable({ data }: { readonly data: ChartData }): JSX.Element
               </tr>
             </thead>
             <tbody>
-              {places.slice(0, shown).map((_, at) => (
+              {numbered(places.slice(0, shown)).map(({ at }) => (
                 <tr key={at}>
                   <th scope="row">{textOf(at)}</th>
                   {series.map(({ label, texts }) => (
@@ -47,7 +49,7 @@ export function PointsTable({ data }: { readonly data: ChartData }): JSX.Element
               Show {Math.min(PAGE, places.length - shown)} more
             </button>
           )}
-        </div>
+        </section>
       )}
     </details>
   );

@@ -48,8 +48,8 @@ test.each([
 
 test('names are quoted; names that SQL does not tell apart are replaced by places', () => {
   const relation = (...names: string[]): string[] => {
-    const { sql, column } = relationOf({ columns: names.map((name) => ({ name, type: 'INT' })), from: '"f"' });
-    return [sql, column(0)];
+    const one = relationOf({ columns: names.map((name) => ({ name, type: 'INT' })), from: '"f"' });
+    return [one.sql, one.column(0)];
   };
   expect(relation('a "b"', 'c')).toEqual(['"f" as r', 'r."a ""b"""']);
   expect(relation('a', 'A')).toEqual(['"f" as r(c0, c1)', 'r.c0']);

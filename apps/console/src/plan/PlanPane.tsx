@@ -38,6 +38,8 @@ export function PlanPane({ app, sql, engine, request = 0 }: PlanPaneProps): JSX.
   };
   useEffect(() => {
     if (request > 0 && engine !== 'scheduler' && sql.trim() !== '') explain();
+    // Only the user's request runs the statement, not a change of its text.
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [request]);
   useEffect(() => () => asking.cancel(), [asking]);
   if (engine === 'scheduler')
@@ -70,7 +72,8 @@ async function readPlan(
     return { sql, lines: rows.map(([line]) => String(line)) };
   }
   const { rows } = await ask(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`);
-  const text = String(rows[0]?.[1] ?? '');
+  const value = rows[0]?.[1];
+  const text = typeof value === 'string' ? value : '';
   const plan = parsePlan(text);
   return plan ? { sql, plan } : { sql, lines: text.split('\n') };
 }
@@ -108,8 +111,8 @@ function Branch({ node }: { readonly node: PlanNode }): JSX.Element {
       </div>
       {node.children.length > 0 && (
         <div class="plan-children">
-          {node.children.map((child, at) => (
-            <div class="plan-child" key={at}>
+          {node.children.map((child) => (
+            <div class="plan-child" key={child.id}>
               <span class="plan-arrow">↑ {grouped(String(child.rows))} rows</span>
               <Branch node={child} />
             </div>
@@ -123,7 +126,8 @@ function Branch({ node }: { readonly node: PlanNode }): JSX.Element {
 function PlanTable({ plan }: { readonly plan: Plan }): JSX.Element {
   const titles = ['Operator', 'Time', 'Part', 'Rows out', 'Rows expected', 'Rows read', 'Details'];
   return (
-    <div class="summary-scroll" role="region" aria-label="Operators from the leaves up" tabIndex={0}>
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard scrolls what has the focus
+    <section class="summary-scroll" aria-label="Operators from the leaves up" tabIndex={0}>
       <table>
         <thead>
           <tr>
@@ -135,8 +139,8 @@ function PlanTable({ plan }: { readonly plan: Plan }): JSX.Element {
           </tr>
         </thead>
         <tbody>
-          {fromLeaves(plan.root).map((node, at) => (
-            <tr key={at}>
+          {fromLeaves(plan.root).map((node) => (
+            <tr key={node.id}>
               <th scope="row">{node.name}</th>
               <td>{secondsText(node.seconds)}</td>
               <td>{percentText(node.share)}</td>
@@ -148,6 +152,6 @@ function PlanTable({ plan }: { readonly plan: Plan }): JSX.Element {
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   );
 }

@@ -23,7 +23,7 @@ test('a plan without the operator of EXPLAIN, with parts of the time, from the l
     ['HASH JOIN', 7],
   ]);
   expect(plan.root.children[0]).toMatchObject({ expectedRows: 100, details: [['Filters', 'a>1, b>2']] });
-  expect(plan.root.children[0]!.share).toBeCloseTo(0.75, 9);
+  expect(plan.root.children[0].share).toBeCloseTo(0.75, 9);
 });
 
 test.each(['', 'no JSON', '[]', '{}', 'null', '{"children":[]}', '{"children":[{"operator_name":"EXPLAIN_ANALYZE"}]}'])(

@@ -1,5 +1,7 @@
 /** An operator of a plan, with what it did when the statement ran. */
 export interface PlanNode {
+  /** Its place in the plan: `0.1` is the second child of the root. */
+  readonly id: string;
   readonly name: string;
   /** What it works on: filters, columns, conditions. */
   readonly details: readonly (readonly [string, string])[];
@@ -41,7 +43,7 @@ export function parsePlan(text: string): Plan | undefined {
   if (!root) return undefined;
   const total = timeOf(root, 0);
   return {
-    root: nodeOf(root, total, 0),
+    root: nodeOf(root, total, '0', 0),
     seconds: numberOf(top['latency']),
     cpuSeconds: numberOf(top['cpu_time']),
   };
@@ -60,12 +62,13 @@ function parsed(text: string): unknown {
   }
 }
 
-function nodeOf(fields: Fields, total: number, depth: number): PlanNode {
+function nodeOf(fields: Fields, total: number, id: string, depth: number): PlanNode {
   const info = fieldsOf(fields['extra_info']);
   const seconds = numberOf(fields['operator_timing']);
   const expected = Number(info['Estimated Cardinality'] ?? Number.NaN);
   const name = fields['operator_name'];
   return {
+    id,
     name: (typeof name === 'string' ? name : 'UNKNOWN').trim().replaceAll('_', ' '),
     details: detailsOf(info),
     seconds,
@@ -73,7 +76,8 @@ function nodeOf(fields: Fields, total: number, depth: number): PlanNode {
     rows: numberOf(fields['operator_cardinality']),
     rowsScanned: numberOf(fields['operator_rows_scanned']),
     expectedRows: Number.isFinite(expected) ? expected : undefined,
-    children: depth < MAX_DEPTH ? childrenOf(fields).map((child) => nodeOf(child, total, depth + 1)) : [],
+    children:
+      depth < MAX_DEPTH ? childrenOf(fields).map((child, at) => nodeOf(child, total, `${id}.${at}`, depth + 1)) : [],
   };
 }
 

@@ -8,6 +8,7 @@ import { AskBar } from '../chart/AskBar.tsx';
 import { createAsking } from '../chart/asking.ts';
 import type { ChartSource } from '../chart/chart-source.ts';
 import { counted } from '../chart/load-chart.ts';
+import { numbered } from '../chart/numbered.ts';
 import { placeText } from '../chart/place-text.ts';
 import { grouped } from '../chart/ticks.ts';
 import { type ColumnSummary, summarise } from './summarise.ts';
@@ -50,6 +51,8 @@ export function SummaryPane({ app, source, rowCount }: SummaryPaneProps): JSX.El
   useEffect(() => {
     load();
     return () => asking.cancel();
+    // Other objects for the same source are no reason to ask again.
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [from, source.rows, rowCount]);
   if (!canRun)
     return <p class="chart-empty">Only an answer whose rows are all here has a summary. Keep it as a frame.</p>;
@@ -66,7 +69,8 @@ export function SummaryPane({ app, source, rowCount }: SummaryPaneProps): JSX.El
         label={`Column ${Math.min(results.length + 1, columns.length)} of ${columns.length}`}
         retry={load}
       />
-      <div class="summary-scroll" role="region" aria-label="Summary of the columns" tabIndex={0}>
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard scrolls what has the focus */}
+      <section class="summary-scroll" aria-label="Summary of the columns" tabIndex={0}>
         <table>
           <thead>
             <tr>
@@ -83,7 +87,7 @@ export function SummaryPane({ app, source, rowCount }: SummaryPaneProps): JSX.El
             ))}
           </tbody>
         </table>
-      </div>
+      </section>
     </div>
   );
 }
@@ -142,10 +146,11 @@ function Bars({ histogram: { axis, range, counts } }: { readonly histogram: Smal
       class="summary-bars"
       viewBox={`0 0 ${counts.length} 1`}
       preserveAspectRatio="none"
+      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- an image element has no colours of the page
       role="img"
       aria-label={label}
     >
-      {counts.map((count, at) => (
+      {numbered(counts).map(({ item: count, at }) => (
         <rect key={at} x={at + 0.05} width={0.9} y={1 - count / most} height={count / most} />
       ))}
     </svg>
