@@ -9,6 +9,7 @@ import './style/shell.css';
 import './style/side.css';
 import './style/sheets.css';
 import './style/frame.css';
+import './style/grid.css';
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const app = createAppState({

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { JSX } from 'preact';
+import type { ColumnInfo } from '../api/types.ts';
 import type { RowSource } from '../rows/row-source.ts';
 import { visibleText } from '../rows/visible-text.ts';
 import { hexText, indentedJson, MAX_SHEET_CHARACTERS } from './cell-views.ts';
@@ -15,45 +16,41 @@ interface Props {
 type Form = 'text' | 'json' | 'hex';
 const TITLES: Readonly<Record<Form, string>> = { text: 'Text', json: 'JSON', hex: 'Hex' };
 
-/** Shows one value whole: as text, as JSON with a line for each member, or as bytes. */
-export function CellSheet({ source, row, column, onClose }: Props): JSX.Element {
-  const [text, setText] = useState<string>();
-  const [failure, setFailure] = useState<string>();
-  const [form, setForm] = useState<Form>();
-  const [isCopied, setIsCopied] = useState(false);
-  const sheet = useRef<HTMLElement>(null);
+/** A value that is being loaded, is there, or could not be loaded. */
+interface Loaded {
+  readonly text?: string;
+  readonly failure?: string;
+}
+
+/** Loads the whole text of a cell. */
+function useWholeText(source: RowSource, row: number, column: number): Loaded {
+  const [loaded, setLoaded] = useState<Loaded>({});
   useEffect(() => {
     const abort = new AbortController();
-    source.wholeText(row, column, abort.signal).then(setText, (error: unknown) => {
-      if (!abort.signal.aborted) setFailure(error instanceof Error ? error.message : String(error));
-    });
-    sheet.current?.focus();
+    source.wholeText(row, column, abort.signal).then(
+      (text) => setLoaded({ text }),
+      (error: unknown) => {
+        if (!abort.signal.aborted) setLoaded({ failure: error instanceof Error ? error.message : String(error) });
+      },
+    );
     return () => abort.abort();
   }, [source, row, column]);
+  return loaded;
+}
+
+/** Shows one value whole: as text, as JSON with a line for each member, or as bytes. */
+export function CellSheet({ source, row, column, onClose }: Props): JSX.Element {
+  const { text, failure } = useWholeText(source, row, column);
+  const sheet = useRef<HTMLDialogElement>(null);
+  useEffect(() => sheet.current?.focus(), []);
   const info = source.columns[column];
-  const json = text === undefined ? undefined : indentedJson(text);
-  const forms: readonly Form[] = json === undefined ? ['text', 'hex'] : ['text', 'json', 'hex'];
-  const chosen = form ?? (json === undefined ? 'text' : 'json');
-  const shown =
-    text === undefined || info === undefined
-      ? ''
-      : chosen === 'hex'
-        ? hexText(text, info)
-        : chosen === 'json'
-          ? json
-          : text;
-  const copy = (): void => {
-    if (text === undefined) return;
-    writeClipboard(text).then(
-      () => setIsCopied(true),
-      (error: unknown) => setFailure(String(error)),
-    );
-  };
   const name = visibleText(info?.name ?? '');
   return (
-    <aside
+    // Escape closes the sheet, wherever in it the focus is; a button does, too.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
+    <dialog
+      open
       class="cell-sheet"
-      role="dialog"
       aria-label={`${name}, row ${row + 1}`}
       tabIndex={-1}
       ref={sheet}
@@ -66,32 +63,51 @@ export function CellSheet({ source, row, column, onClose }: Props): JSX.Element 
         <h2>
           {name} <small>{info?.type}</small>, row {(row + 1).toLocaleString('en')}
         </h2>
-        {forms.map((option) => (
-          <button type="button" key={option} aria-pressed={option === chosen} onClick={() => setForm(option)}>
-            {TITLES[option]}
-          </button>
-        ))}
-        <button type="button" onClick={copy} disabled={text === undefined}>
-          {isCopied ? 'Copied' : 'Copy'}
-        </button>
         <button type="button" onClick={onClose} aria-label="Close the cell">
           Close
         </button>
       </header>
       {failure !== undefined && <p role="alert">{failure}</p>}
-      {text === undefined && failure === undefined && <p role="status">Loading…</p>}
-      {text !== undefined && (
-        <>
-          <p>
-            {text.length.toLocaleString('en')} characters
-            {(shown?.length ?? 0) > MAX_SHEET_CHARACTERS && ', the first 1,000,000 are shown; Copy takes all'}
-          </p>
-          {/* A long text scrolls: it can be reached by keyboard. */}
-          <pre tabIndex={0} aria-label="Value">
-            {shown?.slice(0, MAX_SHEET_CHARACTERS)}
-          </pre>
-        </>
-      )}
-    </aside>
+      {text === undefined && failure === undefined && <output>Loading…</output>}
+      {text !== undefined && info !== undefined && <Value text={text} info={info} />}
+    </dialog>
+  );
+}
+
+/** A value in the form that the user chooses. */
+function Value({ text, info }: { readonly text: string; readonly info: ColumnInfo }): JSX.Element {
+  const [form, setForm] = useState<Form>();
+  const [copied, setCopied] = useState('Copy');
+  const json = indentedJson(text);
+  const forms: readonly Form[] = json === undefined ? ['text', 'hex'] : ['text', 'json', 'hex'];
+  const chosen = form ?? (json === undefined ? 'text' : 'json');
+  const shown = chosen === 'hex' ? hexText(text, info) : chosen === 'json' ? (json ?? text) : text;
+  const copy = (): void => {
+    writeClipboard(text).then(
+      () => setCopied('Copied'),
+      () => setCopied('Could not copy'),
+    );
+  };
+  return (
+    <>
+      <header>
+        {forms.map((option) => (
+          <button type="button" key={option} aria-pressed={option === chosen} onClick={() => setForm(option)}>
+            {TITLES[option]}
+          </button>
+        ))}
+        <button type="button" onClick={copy}>
+          {copied}
+        </button>
+        <span>
+          {text.length.toLocaleString('en')} characters
+          {shown.length > MAX_SHEET_CHARACTERS && '; the first 1,000,000 are shown, Copy takes all'}
+        </span>
+      </header>
+      {/* A long text scrolls: it can be reached by keyboard. */}
+      <pre tabIndex={0} aria-label="Value">
+        {shown.slice(0, MAX_SHEET_CHARACTERS)}
+      </pre>
+    </>
   );
 }

@@ -21,6 +21,8 @@ export function GoTo({ source, onGo, onClose }: Props): JSX.Element {
   const names = source.columns.map(({ name }) => name);
   const target = parseGoTo(text, source.rowCount.value, names);
   return (
+    // Escape closes the form, wherever in it the focus is; a button does, too.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
     <form
       class="grid-go-to"
       onSubmit={(event) => {
@@ -46,7 +48,7 @@ export function GoTo({ source, onGo, onClose }: Props): JSX.Element {
       </label>
       <datalist id={list}>
         {names.slice(0, MAX_SUGGESTIONS).map((name) => (
-          <option key={name} value={name} />
+          <option key={name}>{name}</option>
         ))}
       </datalist>
       <button type="submit" disabled={target === undefined}>

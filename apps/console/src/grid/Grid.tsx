@@ -1,4 +1,3 @@
-import '../style/grid.css';
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api/api-error.ts';
@@ -61,9 +60,7 @@ export function Grid({ source, label, actions }: Props): JSX.Element {
           </button>
         </div>
       )}
-      <div class="grid-status" role="status">
-        {status}
-      </div>
+      <output class="grid-status">{status}</output>
       {open?.kind === 'go-to' && (
         <GoTo
           source={source}
@@ -80,9 +77,9 @@ export function Grid({ source, label, actions }: Props): JSX.Element {
   );
 }
 
-function goTo({ state, select }: GridView, target: { readonly row: number } | { readonly column: number }): void {
-  const { row, column } = state.selection;
-  select('row' in target ? selectCell(target.row, column) : selectCell(row, target.column));
+function goTo(view: GridView, target: { readonly row: number } | { readonly column: number }): void {
+  const { row, column } = view.state.selection;
+  view.select('row' in target ? selectCell(target.row, column) : selectCell(row, target.column));
 }
 
 function run(

@@ -1,4 +1,3 @@
-import { effect } from '@preact/signals';
 import type { RowSource } from '../rows/row-source.ts';
 import { visibleText } from '../rows/visible-text.ts';
 import { cellId, markSelected, writeAtRest } from './at-rest.ts';
@@ -67,12 +66,7 @@ export function createGridView(source: RowSource, label: string): GridView {
   const observer = new ResizeObserver(() => resize(parts));
   observer.observe(element);
   listenToScrolls(parts);
-  const stop = effect(() => {
-    source.revision.value;
-    source.rowCount.value;
-    source.failure.value;
-    resize(parts);
-  });
+  const stops = [source.revision, source.rowCount].map((changed) => changed.subscribe(() => resize(parts)));
   return {
     id: parts.id,
     state,
@@ -96,7 +90,7 @@ export function createGridView(source: RowSource, label: string): GridView {
       resize(parts);
     },
     close() {
-      stop();
+      for (const stop of stops) stop();
       observer.disconnect();
       parts.probe.close();
       cancelAnimationFrame(parts.frame);

@@ -11,6 +11,7 @@ export interface GridTheme {
 }
 
 const INKS = ['text', 'dim', 'line', 'background', 'head', 'selection', 'focus'] as const;
+type Ink = (typeof INKS)[number];
 
 /** Reads the colours of the style sheet, and reports when they change. */
 export interface ThemeProbe {
@@ -28,7 +29,7 @@ export function createThemeProbe(changed: () => void): ThemeProbe {
     const ink = document.createElement('span');
     ink.className = `grid-ink-${name}`;
     element.append(ink);
-    return [name, ink] as const;
+    return ink;
   });
   const observer = new MutationObserver(changed);
   observer.observe(document.documentElement, { attributes: true });
@@ -39,9 +40,18 @@ export function createThemeProbe(changed: () => void): ThemeProbe {
   return {
     element,
     read() {
-      const colours = Object.fromEntries(inks.map(([name, ink]) => [name, getComputedStyle(ink).color]));
       const { fontFamily, fontSize } = getComputedStyle(element);
-      return { ...(colours as Record<(typeof INKS)[number], string>), font: `${fontSize} ${fontFamily}` };
+      const colour = (name: Ink): string => getComputedStyle(inks[INKS.indexOf(name)] ?? element).color;
+      return {
+        text: colour('text'),
+        dim: colour('dim'),
+        line: colour('line'),
+        background: colour('background'),
+        head: colour('head'),
+        selection: colour('selection'),
+        focus: colour('focus'),
+        font: `${fontSize} ${fontFamily}`,
+      };
     },
     close() {
       observer.disconnect();

@@ -93,9 +93,14 @@ export function arrowReader(field: Field): ArrowReader {
     case 20:
     case 24:
       return TEXT;
-    default:
-      return unsupported(type.typeId);
+    case 0:
+    case 14:
+    case 22:
+    case 25:
+    case 26:
+      break;
   }
+  return unsupported(type.typeId);
 }
 
 /** Returns whether a value is null, also behind a dictionary. */

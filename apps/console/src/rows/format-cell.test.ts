@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest';
 import { blockFromArrow, blockFromJson, type CellBlock, cellOfJson } from './cell-block.ts';
 import { visibleText } from './visible-text.ts';
 
-const NOT_FINITE = ['NaN', 'Infinity', '-Infinity'];
+const NOT_FINITE: ReadonlySet<string> = new Set(['NaN', 'Infinity', '-Infinity']);
 
 /** Flechette reads no decimal with a scale below zero. */
 const isJson = ({ types }: SampleFrame): boolean => types.some((type) => /^DECIMAL\(\d+,-/.test(type));
@@ -25,7 +25,7 @@ async function blockOf(sample: SampleFrame): Promise<CellBlock> {
 
 /** The whole text of a cell, from its texts in JSON and CSV: JSON has null for numbers that are not finite. */
 function wholeText(json: string, csv: string, isArrow: boolean): string {
-  if (isArrow && NOT_FINITE.includes(csv) && json === 'null') return csv;
+  if (isArrow && NOT_FINITE.has(csv) && json === 'null') return csv;
   return json.startsWith('"') ? String(JSON.parse(json)) : json;
 }
 

@@ -18,7 +18,7 @@ describe('the rows of a frame', () => {
   let isGone = false;
   const api = createApi(new URL(BASE), OBSERVER, async (input, init) => {
     if (isGone) throw new TypeError('fetch failed');
-    const url = new URL(String(input));
+    const url = new URL(input instanceof Request ? input.url : input);
     sent.push(url.searchParams);
     atOnce += 1;
     mostAtOnce = Math.max(mostAtOnce, atOnce);

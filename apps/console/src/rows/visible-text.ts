@@ -4,6 +4,7 @@ import type { Cell, CellLook } from './row-source.ts';
 export const MAX_CELL_CHARACTERS = 256;
 
 /** Controls; characters that change the direction or are invisible; separators of lines. */
+// oxlint-disable-next-line no-control-regex
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
 const ALL_HIDDEN = new RegExp(HIDDEN, 'g');
 
