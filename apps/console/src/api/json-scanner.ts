@@ -22,10 +22,6 @@ export function createJsonScanner(): JsonScanner {
   /** Where the elements of the array that is being read begin and end. */
   let edges: number[] = [];
 
-  function skipSpace(): void {
-    while (at < text.length && isSpace(text.charCodeAt(at))) at++;
-  }
-
   /** Scans to the end of the value at `start`, and returns it; undefined if it has not come. */
   function scan(): number | undefined {
     for (; at < text.length; at++) {
@@ -57,7 +53,7 @@ export function createJsonScanner(): JsonScanner {
   /** Scans the next value; returns where it is, or undefined if its end has not come. */
   function take(): Taken | undefined {
     if (at === start) {
-      skipSpace();
+      at = afterSpace(text, at);
       start = at;
     }
     const end = scan();
@@ -79,7 +75,7 @@ export function createJsonScanner(): JsonScanner {
     peek() {
       // A value is being read: what is asked for is its first character.
       if (at > start) return text[start];
-      skipSpace();
+      at = afterSpace(text, at);
       start = at;
       return text[at];
     },
@@ -116,6 +112,12 @@ const BACKSLASH = 0x5c;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
+
+function afterSpace(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && isSpace(text.charCodeAt(at))) at++;
+  return at;
+}
 
 function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;

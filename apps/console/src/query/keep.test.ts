@@ -9,8 +9,8 @@ async function sentBy(
   let sent: { headers: Headers; body: unknown; url: string } | undefined;
   const observer = { answered: () => undefined, gone: () => undefined, unauthenticated: () => undefined };
   const api = createApi(new URL('http://svc.test/'), observer, async (url, init) => {
-    const request = new Request(url, init);
-    sent = { url: request.url, headers: request.headers, body: await request.json() };
+    const received = new Request(url, init);
+    sent = { url: received.url, headers: received.headers, body: await received.json() };
     return Response.json({ handle: 'f-1' }, { status: 201 });
   });
   const base = { sql: 'select 1', engine: 'local', handle: '', ttl: null, canReplace: false } as const;

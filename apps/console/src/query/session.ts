@@ -46,16 +46,7 @@ export function createSession(app: AppState, words: Words, id: string): QuerySes
     return tab?.kind === 'query' ? tab : undefined;
   };
 
-  const runner = createRunner<AnswerRows>({
-    api: app.api,
-    createRows: createAnswerRows,
-    maxRows: () => app.info.value?.limits.maxRows ?? null,
-    ended: (state, rows) => {
-      app.setBusy(id, runner.state.peek().kind === 'running');
-      report(app, state, rows);
-      markError(state, editor.peek());
-    },
-  });
+  const runner = createTabRunner(app, id, editor);
 
   function withChosen(act: (statement: Statement, tab: QueryTab) => void): void {
     const tab = untracked(findTab);
@@ -116,6 +107,20 @@ export function createSession(app: AppState, words: Words, id: string): QuerySes
       editor.peek()?.close();
     },
   };
+}
+
+function createTabRunner(app: AppState, id: string, editor: ReadonlySignal<Editor | undefined>): Runner<AnswerRows> {
+  const runner = createRunner<AnswerRows>({
+    api: app.api,
+    createRows: createAnswerRows,
+    maxRows: () => app.info.value?.limits.maxRows ?? null,
+    ended: (state, rows) => {
+      app.setBusy(id, runner.state.peek().kind === 'running');
+      report(app, state, rows);
+      markError(state, editor.peek());
+    },
+  });
+  return runner;
 }
 
 /** Returns what would run now: what is selected, else the statement at the cursor. */
