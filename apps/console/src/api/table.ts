@@ -28,7 +28,8 @@ export async function askTable(api: Api, sql: string, options: AskOptions): Prom
     ...(requestId !== undefined && { requestId }),
   });
   try {
-    const answer: ExecAnswer = await response.json();
+    const answer: unknown = await response.json();
+    if (!isTable(answer)) throw new TypeError('The answer is not a table.');
     return { columns: answer.columns, rows: answer.dataset };
   } catch (cause) {
     if (signal?.aborted) throw cause;
@@ -39,4 +40,9 @@ export async function askTable(api: Api, sql: string, options: AskOptions): Prom
 interface ExecAnswer {
   readonly columns: readonly ColumnInfo[];
   readonly dataset: readonly (readonly unknown[])[];
+}
+
+function isTable(value: unknown): value is ExecAnswer {
+  const isObject = typeof value === 'object' && value !== null;
+  return isObject && 'columns' in value && 'dataset' in value && Array.isArray(value.dataset);
 }

@@ -173,6 +173,7 @@ function Picture(props: {
 }): JSX.Element {
   const { app, data, onZoom, onWidth } = props;
   const host = useRef<HTMLDivElement>(null);
+  const drawing = useRef<Drawing>();
   const [size, setSize] = useState('');
   const theme = app.theme.value;
   useEffect(() => {
@@ -184,17 +185,17 @@ function Picture(props: {
     return () => observer.disconnect();
   }, [onWidth]);
   useEffect(() => {
-    let drawing: Drawing | undefined;
     let isGone = false;
     void import('./draw.ts').then(({ createDrawing }) => {
-      if (isGone || !host.current || !data) return;
-      drawing = createDrawing(host.current, { onZoom, onPlotWidth: onWidth });
-      drawing.update(data);
+      if (isGone || !host.current) return;
+      // The old picture stays until the new one is there.
+      drawing.current?.destroy();
+      drawing.current = data && createDrawing(host.current, data, { onZoom, onPlotWidth: onWidth });
     });
     return () => {
       isGone = true;
-      drawing?.destroy();
     };
   }, [data, size, theme, onZoom, onWidth]);
+  useEffect(() => () => drawing.current?.destroy(), []);
   return <div class="chart-picture" ref={host} />;
 }

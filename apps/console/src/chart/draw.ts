@@ -1,6 +1,6 @@
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { type Axis, type Place, type Range, shifted } from './axis.ts';
+import { type Axis, distance, type Place, type Range, shifted } from './axis.ts';
 import type { ChartData } from './chart-data.ts';
 import { paintBars, paintCandles } from './paint.ts';
 import { type Pixels, pixelsOf } from './pixels.ts';
@@ -10,7 +10,6 @@ import { fittingTicks, offsets, ticksOf } from './ticks.ts';
 
 /** A chart on the page. */
 export interface Drawing {
-  update(data: ChartData): void;
   destroy(): void;
 }
 
@@ -26,21 +25,12 @@ const MIN_ZOOM_PX = 5;
 const LEGEND_HEIGHT = 32;
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [14, 4], [5, 2]];
 
-/** Creates the drawing in an element, which has its size from the page. */
-export function createDrawing(host: HTMLElement, options: DrawingOptions): Drawing {
-  let plot: uPlot | undefined;
-  return {
-    update(data) {
-      plot?.destroy();
-      const pixels = pixelsOf(data);
-      plot = new uPlot(plotOptions(host, data, pixels, options), toAligned(pixels), host);
-      options.onPlotWidth(Math.round(plot.bbox.width));
-    },
-    destroy() {
-      plot?.destroy();
-      plot = undefined;
-    },
-  };
+/** Draws a chart in an element, which has its size from the page. */
+export function createDrawing(host: HTMLElement, data: ChartData, options: DrawingOptions): Drawing {
+  const pixels = pixelsOf(data);
+  const plot = new uPlot(plotOptions(host, data, pixels, options), toAligned(pixels), host);
+  options.onPlotWidth(Math.round(plot.bbox.width));
+  return { destroy: () => plot.destroy() };
 }
 
 function toAligned({ xs, ys }: Pixels): uPlot.AlignedData {
@@ -49,10 +39,9 @@ function toAligned({ xs, ys }: Pixels): uPlot.AlignedData {
 
 function plotOptions(host: HTMLElement, data: ChartData, pixels: Pixels, options: DrawingOptions): uPlot.Options {
   const colours = themeColours(host);
-  const { kind, range, xAxis } = data;
+  const { kind, range } = data;
   const isZoomable = data.extent !== undefined;
-  const length = xAxis ? Number(range.hi) - Number(range.lo) : data.places.length;
-  const width = typeof range.hi === 'bigint' && typeof range.lo === 'bigint' ? Number(range.hi - range.lo) : length;
+  const width = distance(range.lo, range.hi);
   return {
     width: Math.max(160, host.clientWidth),
     height: Math.max(120, host.clientHeight - LEGEND_HEIGHT),
