@@ -35,7 +35,7 @@ interface ListedSql extends RunningSql {
 }
 
 /** How long the server may take to see that the connection of a query is closed. */
-const NOTICE_MS = 100;
+const NOTICE_MS = 500;
 
 /** Ends a query whose connection was closed, if it still runs: a proxy between may keep its own connection open. */
 export async function endQuery(api: Api, id: string): Promise<void> {
