@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { JSX } from 'preact';
 import type { ColumnInfo } from '../api/types.ts';
 import type { RowSource } from '../rows/row-source.ts';
@@ -42,7 +42,7 @@ function useWholeText(source: RowSource, row: number, column: number): Loaded {
 export function CellSheet({ source, row, column, onClose }: Props): JSX.Element {
   const { text, failure } = useWholeText(source, row, column);
   const sheet = useRef<HTMLDialogElement>(null);
-  useEffect(() => sheet.current?.focus(), []);
+  useLayoutEffect(() => sheet.current?.focus(), []);
   const info = source.columns[column];
   const name = visibleText(info?.name ?? '');
   return (

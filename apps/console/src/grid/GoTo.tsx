@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { RowSource } from '../rows/row-source.ts';
 import { parseGoTo } from './selection.ts';
 
@@ -17,7 +17,7 @@ export function GoTo({ source, onGo, onClose }: Props): JSX.Element {
   const [text, setText] = useState('');
   const input = useRef<HTMLInputElement>(null);
   const list = useId();
-  useEffect(() => input.current?.focus(), []);
+  useLayoutEffect(() => input.current?.focus(), []);
   const names = source.columns.map(({ name }) => name);
   const target = parseGoTo(text, source.rowCount.value, names);
   return (
