@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ChartData } from './chart-data.ts';
-import { numbered } from './numbered.ts';
+import { type ChartData, pointsInView } from './chart-data.ts';
 import { placeText } from './place-text.ts';
 import { grouped } from './ticks.ts';
 
@@ -12,13 +11,14 @@ export function PointsTable({ data }: { readonly data: ChartData }): JSX.Element
   const [isOpen, setOpen] = useState(false);
   const [shown, setShown] = useState(PAGE);
   const { places, labels, xAxis, series } = data;
+  const inView = pointsInView(data);
   const textOf = (at: number): string => {
     const place = places[at];
     return labels?.[at] ?? (xAxis && place !== undefined ? placeText(xAxis, place) : '');
   };
   return (
     <details class="points" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Table of the {grouped(String(places.length))} points</summary>
+      <summary>Table of the {grouped(String(inView.length))} points</summary>
       {isOpen && (
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard scrolls what has the focus
         <section class="points-scroll" aria-label="Points" tabIndex={0}>
@@ -34,7 +34,7 @@ export function PointsTable({ data }: { readonly data: ChartData }): JSX.Element
               </tr>
             </thead>
             <tbody>
-              {numbered(places.slice(0, shown)).map(({ at }) => (
+              {inView.slice(0, shown).map((at) => (
                 <tr key={at}>
                   <th scope="row">{textOf(at)}</th>
                   {series.map(({ label, texts }) => (
@@ -44,9 +44,9 @@ export function PointsTable({ data }: { readonly data: ChartData }): JSX.Element
               ))}
             </tbody>
           </table>
-          {shown < places.length && (
+          {shown < inView.length && (
             <button type="button" onClick={() => setShown(shown + PAGE)}>
-              Show {Math.min(PAGE, places.length - shown)} more
+              Show {Math.min(PAGE, inView.length - shown)} more
             </button>
           )}
         </section>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { axisOf, commonAxis, distance, isNumber, isTime, shifted, valueAxisOf, widened } from './axis.ts';
-import { mergedSeries } from './chart-data.ts';
+import { mergedSeries, pointsInView } from './chart-data.ts';
 import { pixelsOf } from './pixels.ts';
 import { decimalText, placeFromTime, placeText, unitsFromDecimal } from './place-text.ts';
 
@@ -120,4 +120,10 @@ test('lines with places of their own share them; a gap is not a missing point', 
       [undefined, 'x', undefined, 'y', undefined],
     ],
   });
+});
+
+test('the points beside the range are drawn, but not listed', () => {
+  const range = { lo: 10n, hi: 20n };
+  expect(pointsInView({ places: [9n, 10n, 20n, 21n], range, xAxis: US })).toEqual([1, 2]);
+  expect(pointsInView({ places: [0, 1], range: { lo: -0.5, hi: 1.5 }, xAxis: undefined })).toEqual([0, 1]);
 });

@@ -52,3 +52,12 @@ export function mergedSeries(
     });
   }
 }
+
+/** Returns which points are in the range that is shown; lines have some beside it. */
+export function pointsInView({
+  places,
+  range,
+  xAxis,
+}: Pick<ChartData, 'places' | 'range' | 'xAxis'>): readonly number[] {
+  return places.flatMap((place, at) => (!xAxis || (place >= range.lo && place <= range.hi) ? [at] : []));
+}
