@@ -15,29 +15,36 @@ export interface PlanPaneProps {
   /** The statement, without a semicolon. */
   readonly sql: string;
   readonly engine: EngineName;
-  /** Counts the user's requests: each new value above 0 explains the statement at once. */
-  readonly request?: number;
+  /** What the user asked for: a new object explains the statement at once, and its plan is kept with it. */
+  readonly request?: object;
 }
 
 type Answer =
   { readonly sql: string; readonly plan: Plan } | { readonly sql: string; readonly lines: readonly string[] };
 
+/** The plans of requests: another view and back does not run a statement again. */
+const answers = new WeakMap<object, Answer>();
+
 /** How the engine ran a statement. Explaining runs the statement, so it waits for the user. */
-export function PlanPane({ app, sql, engine, request = 0 }: PlanPaneProps): JSX.Element {
+export function PlanPane({ app, sql, engine, request }: PlanPaneProps): JSX.Element {
   const asking = useMemo(() => createAsking(app.api), [app]);
-  const [answer, setAnswer] = useState<Answer>();
+  const [answer, setAnswer] = useState<Answer | undefined>(() => request && answers.get(request));
   const { isRunning } = asking.state.value;
   const explain = (): void => {
     void asking
       .run(engine, (ask) => readPlan(sql, engine, ask))
       .then((plan) => {
         if (!plan) return;
+        if (request) answers.set(request, plan);
         setAnswer(plan);
         app.announce('The plan is here.');
       });
   };
   useEffect(() => {
-    if (request > 0 && engine !== 'scheduler' && sql.trim() !== '') explain();
+    if (!request || engine === 'scheduler' || sql.trim() === '') return;
+    const kept = answers.get(request);
+    if (kept) setAnswer(kept);
+    else explain();
     // Only the user's request runs the statement, not a change of its text.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [request]);

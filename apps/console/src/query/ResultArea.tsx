@@ -107,7 +107,7 @@ function ResultView(props: {
   const explained = session.explained.value;
   if (tab.view === 'plan') {
     if (!explained) return <Nothing text="Explain shows how a statement runs, and how long each step takes." />;
-    return <PlanPane app={app} sql={explained.sql} engine={explained.engine} />;
+    return <PlanPane app={app} sql={explained.sql} engine={explained.engine} request={explained} />;
   }
   if (!answer) return <Nothing text="Run a statement to see its rows here." />;
   if (tab.view === 'rows') {
