@@ -118,7 +118,9 @@ function ResultView(props: {
   // The SQL of charts and summaries reads the whole answer; rows that are all here need none.
   const source = sourceOf(answer);
   if (tab.view === 'summary') {
-    return <SummaryPane key={keyOf(answer)} app={app} source={source} rowCount={answer.rows.rowCount.value} />;
+    // An answer that was limited has more rows than are here.
+    const rowCount = source.rows?.rowCount.value;
+    return <SummaryPane key={keyOf(answer)} app={app} source={source} rowCount={rowCount} />;
   }
   const onChoice = (chart: NonNullable<QueryTab['chart']>): void => app.updateTab(tab.id, { chart });
   return <ChartPane key={keyOf(answer)} app={app} data={source} choice={tab.chart} onChoice={onChoice} />;
