@@ -66,7 +66,7 @@ export function isFloat(type: string): boolean {
   return REAL_TYPES.has(type);
 }
 
-export function decimalOf(type: string): { readonly precision: number; readonly scale: number } | undefined {
+function decimalOf(type: string): { readonly precision: number; readonly scale: number } | undefined {
   const match = /^DECIMAL\((\d+),(-?\d+)\)$/.exec(type);
   return match ? { precision: Number(match[1]), scale: Number(match[2]) } : undefined;
 }

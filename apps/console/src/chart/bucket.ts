@@ -1,4 +1,4 @@
-import { type Axis, distance, type Place, type Range, secondsOf, type TimeAxis } from './axis.ts';
+import { type Axis, type Place, type Range, secondsOf, type TimeAxis } from './axis.ts';
 import { literal } from './relation.ts';
 import { floorTo, roundStep, timeStep, wholeStep } from './ticks.ts';
 
@@ -60,9 +60,4 @@ function monthBuckets(axis: TimeAxis, months: number): Bucket {
 /** Returns the range from the start of the first bucket to the end of the last one of a range. */
 export function wholeBuckets(bucket: Bucket, { lo, hi }: Range): Range {
   return { lo: bucket.start(bucket.of(lo)), hi: bucket.start(bucket.of(hi) + 1) };
-}
-
-/** Returns the length of a bucket. */
-export function bucketLength(bucket: Bucket, key: number): number {
-  return distance(bucket.start(key), bucket.start(key + 1));
 }

@@ -1,4 +1,3 @@
-import type { ColumnInfo } from '../api/types.ts';
 import { type Axis, isFloat, type Place, type Range } from './axis.ts';
 import type { ChartSource } from './chart-source.ts';
 
@@ -11,7 +10,7 @@ export interface Relation {
 }
 
 /** Quotes a name for SQL. */
-export function quotedName(name: string): string {
+function quotedName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
@@ -77,10 +76,4 @@ export function withinSql(axis: Axis, type: string, column: string, range: Range
 /** Returns a place as SQL. */
 export function literal(place: Place): string {
   return typeof place === 'bigint' ? String(place) : `${place.toExponential()}::double`;
-}
-
-/** Returns the place of a column by its name; undefined if there is none. */
-export function columnAt(columns: readonly ColumnInfo[], name: string | undefined): number | undefined {
-  const index = columns.findIndex((column) => column.name === name);
-  return index < 0 ? undefined : index;
 }
