@@ -5,7 +5,9 @@ import { fileURLToPath } from 'node:url';
 
 const given = process.argv.slice(2);
 const peers =
-  given.length > 0 ? given : ['python', 'openapi', 'browser', 'console', 'questdb', 'jdbc', 'go', 'scheduler', 'deploy'];
+  given.length > 0
+    ? given
+    : ['python', 'openapi', 'browser', 'console', 'questdb', 'jdbc', 'go', 'scheduler', 'deploy'];
 const failed = peers.filter((peer) => {
   console.error(`\n== interop/${peer}`);
   const script = fileURLToPath(new URL(`${peer}/run.js`, import.meta.url));

@@ -1,0 +1,146 @@
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { bearer, CALLERS, callersFileOf } from '../../apps/server/test/callers.ts';
+import { sharedProcess, startProcess, testFile } from '../../apps/server/test/server-process.ts';
+import { useBrowser, violationsIn } from './open-console.ts';
+
+const open = useBrowser();
+
+const TRADES = [
+  { id: 9007199254740991, symbol: 'BTC', price: 10.5 },
+  { id: 2, symbol: 'ETH', price: 3.25 },
+  { id: 3, symbol: null, price: null },
+];
+
+/** Opens a frame from the list. */
+async function openFrame(page: Page, handle: string): Promise<void> {
+  await page
+    .getByRole('region', { name: /^Frames/ })
+    .getByRole('button', { name: new RegExp(`^${handle} `) })
+    .click();
+  await page.getByRole('gridcell').first().waitFor();
+}
+
+/** The texts of the cells that the grid shows, when it has come to rest. */
+function cellsOf(page: Page): Promise<string[]> {
+  return page.getByRole('gridcell').allInnerTexts();
+}
+
+/** A proxy that has the server at `/data/`. */
+async function serveBelow(target: string): Promise<string> {
+  const proxy = createServer((incoming, outgoing) => {
+    const { hostname, port } = new URL(target);
+    const path = incoming.url?.replace(/^\/data/, '');
+    const { method, headers } = incoming;
+    const forwarded = request({ hostname, port, path, method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    incoming.pipe(forwarded.on('error', () => outgoing.destroy()));
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  onTestFinished(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  const { port } = proxy.address() as AddressInfo;
+  return `http://127.0.0.1:${port}/data/`;
+}
+
+test('shows the rows of a frame, with exact values and null', async () => {
+  const server = await sharedProcess();
+  await server.put('trades', TRADES);
+  const { page } = await open(server.url);
+  await openFrame(page, 'trades');
+  await expect.poll(() => cellsOf(page)).toEqual(expect.arrayContaining(['9007199254740991', 'BTC', '10.5', 'ETH']));
+  expect((await cellsOf(page)).filter((text) => text === 'null')).toHaveLength(2);
+});
+
+test('works below a path of a proxy', async () => {
+  const server = await sharedProcess();
+  await server.put('trades', TRADES);
+  const { page } = await open(await serveBelow(server.url));
+  await openFrame(page, 'trades');
+  await expect.poll(() => cellsOf(page)).toContain('BTC');
+});
+
+test('runs SQL from the keyboard alone', async () => {
+  const server = await sharedProcess();
+  await server.put('trades', TRADES);
+  const { page } = await open(server.url);
+  await page.getByRole('searchbox').waitFor();
+  await page.keyboard.press('Alt+t');
+  await page.locator('.cm-content').waitFor();
+  await page.locator('.cm-content').focus();
+  await page.keyboard.press('Control+a');
+  await page.keyboard.type('select 42 * count(*) as answer from trades', { delay: 2 });
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+Enter');
+  await expect.poll(() => cellsOf(page)).toEqual(['126']);
+});
+
+test('puts a file that is chosen, and lists its frame', async () => {
+  const server = await sharedProcess();
+  const { page } = await open(server.url);
+  await page.getByRole('button', { name: 'Upload, or drop files here' }).click();
+  const file = { name: 'prices.csv', mimeType: 'text/csv', buffer: Buffer.from('id,price\n1,2.5\n2,3.5\n') };
+  await page.locator('input[type=file]').first().setInputFiles(file);
+  const upload = page.getByRole('dialog').getByRole('button', { name: /^Upload/ });
+  if ((await upload.count()) > 0) await upload.click();
+  await expect.poll(async () => (await server.fetch('/frames/prices')).status).toBe(200);
+  await page.getByRole('button', { name: /^prices 2 / }).waitFor();
+});
+
+describe('with tokens', () => {
+  test('asks for one, and keeps it in no storage, URL or cookie', async () => {
+    const file = testFile('callers.toml', callersFileOf(CALLERS));
+    const server = await startProcess({ env: { SERVICE_AUTH_CALLERS_FILE: file } });
+    const { token } = CALLERS.read;
+    expect((await server.fetch('/frames', { headers: { authorization: bearer(token) } })).status).toBe(200);
+    const { page } = await open(server.url);
+    await page.getByLabel('Token').fill(token);
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Token').waitFor({ state: 'detached' });
+    const kept = await page.evaluate(
+      'JSON.stringify([localStorage, sessionStorage, document.cookie, location.href, history.state])',
+    );
+    expect(kept).not.toContain(token);
+    expect(await page.evaluate('indexedDB.databases().then((all) => all.length)')).toBe(0);
+    expect(await page.context().cookies()).toEqual([]);
+    await page.reload();
+    await page.getByLabel('Token').waitFor();
+  });
+});
+
+test('says that the server is gone', async () => {
+  const server = await startProcess();
+  await server.put('trades', TRADES);
+  const { page } = await open(server.url);
+  await openFrame(page, 'trades');
+  server.child.kill('SIGKILL');
+  await server.exited;
+  await expect.poll(() => page.getByRole('alert').allInnerTexts(), { timeout: 30_000 }).not.toEqual([]);
+});
+
+describe.each([
+  ['light', { colorScheme: 'light' }],
+  ['dark', { colorScheme: 'dark' }],
+  ['narrow', { viewport: { width: 390, height: 800 } }],
+] as const)('in a %s window', (_name, options) => {
+  test('axe finds nothing in an empty server, nor in a frame', async () => {
+    const server = await sharedProcess();
+    const { page } = await open(server.url, { ...options, bypassCSP: true });
+    await page.getByRole('main').waitFor();
+    expect(await violationsIn(page)).toEqual([]);
+    await server.put('trades', TRADES);
+    await page.reload();
+    const drawer = page.getByRole('button', { name: /frames/i }).first();
+    if ('viewport' in options) await drawer.click();
+    await openFrame(page, 'trades');
+    expect(await violationsIn(page)).toEqual([]);
+  });
+});
