@@ -7,11 +7,13 @@ export interface Download {
   readonly fileName: string;
 }
 
-/** The part of the File System Access API that is used; not every browser has it. */
-interface FilePickerWindow {
-  readonly showSaveFilePicker?: (options: { readonly suggestedName: string }) => Promise<{
-    createWritable(): Promise<WritableStream<Uint8Array>>;
-  }>;
+declare global {
+  /** The part of the File System Access API that is used; not every browser has it. */
+  interface Window {
+    readonly showSaveFilePicker?: (options: { readonly suggestedName: string }) => Promise<{
+      createWritable(): Promise<WritableStream<Uint8Array>>;
+    }>;
+  }
 }
 
 /**
@@ -20,8 +22,7 @@ interface FilePickerWindow {
  */
 export async function download(api: Api, { path, params, fileName }: Download): Promise<void> {
   if (Object.keys(api.authorization()).length === 0) return clickLink(api.url(path, params), fileName);
-  const picker = window as FilePickerWindow;
-  const file = await picker.showSaveFilePicker?.({ suggestedName: fileName });
+  const file = await window.showSaveFilePicker?.({ suggestedName: fileName });
   const response = await api.request(path, { ...(params && { params }) });
   if (file !== undefined && response.body !== null) return response.body.pipeTo(await file.createWritable());
   saveBlob(await response.blob(), fileName);

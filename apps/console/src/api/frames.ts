@@ -12,8 +12,8 @@ export async function readFrames(api: Api, known?: FrameList): Promise<FrameList
   const headers = known?.etag === undefined ? {} : { 'if-none-match': known.etag };
   const response = await api.request('/frames', { headers });
   if (known !== undefined && response.status === 304) return known;
-  const body = (await response.json()) as { readonly frames: readonly FrameInfo[] };
-  return { frames: body.frames, etag: response.headers.get('etag') ?? undefined };
+  const { frames } = (await response.json()) as Pick<FrameList, 'frames'>;
+  return { frames, etag: response.headers.get('etag') ?? undefined };
 }
 
 const framePath = (handle: string): string => `/frames/${encodeURIComponent(handle)}`;

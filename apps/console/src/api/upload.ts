@@ -36,11 +36,14 @@ export function sendFile(
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
     request.upload.addEventListener('progress', ({ loaded }) => observe.sent(loaded));
     request.addEventListener('load', () => {
-      if (request.status < 400) resolve(JSON.parse(request.responseText) as FrameInfo);
-      else
-        reject(
-          errorFromText(request.status, request.responseText, request.getResponseHeader('x-request-id') ?? undefined),
-        );
+      const { status, responseText } = request;
+      const requestId = request.getResponseHeader('x-request-id') ?? undefined;
+      if (status >= 400) return reject(errorFromText(status, responseText, requestId));
+      try {
+        resolve(JSON.parse(responseText) as FrameInfo);
+      } catch {
+        reject(new ServerGone('The answer of the server was cut off.'));
+      }
     });
     request.addEventListener('error', () => reject(new ServerGone('The connection to the server was lost.')));
     request.addEventListener('abort', () => reject(new DOMException('The upload was cancelled.', 'AbortError')));

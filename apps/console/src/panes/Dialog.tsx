@@ -17,6 +17,8 @@ export function Dialog(props: {
   useEffect(() => {
     const { current } = dialog;
     current?.showModal();
+    // The first field is what the user came for, not the button that closes.
+    current?.querySelector<HTMLInputElement>('input:not([type="file"])')?.focus();
     return () => current?.close();
   }, []);
   const titleId = `${name}-title`;

@@ -25,12 +25,13 @@ export function DropArea({ app }: { readonly app: AppState }): JSX.Element | nul
       app.pickedFiles.value = [...app.pickedFiles.peek(), ...files];
       app.sheet.value = 'upload';
     };
-    const listeners = { dragover: onDragOver, dragleave: onDragLeave, drop: onDrop };
-    for (const [name, listener] of Object.entries(listeners))
-      document.addEventListener(name, listener as EventListener);
+    document.addEventListener('dragover', onDragOver);
+    document.addEventListener('dragleave', onDragLeave);
+    document.addEventListener('drop', onDrop);
     return () => {
-      for (const [name, listener] of Object.entries(listeners))
-        document.removeEventListener(name, listener as EventListener);
+      document.removeEventListener('dragover', onDragOver);
+      document.removeEventListener('dragleave', onDragLeave);
+      document.removeEventListener('drop', onDrop);
     };
   }, [app]);
   if (!isOver.value) return null;

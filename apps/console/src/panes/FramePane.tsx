@@ -114,18 +114,12 @@ function PresentFrame({ app, tab, frame }: PaneProps & { readonly frame: FrameIn
 
 function FrameView({ app, tab, frame }: PaneProps & { readonly frame: FrameInfo }): JSX.Element {
   const source = { columns: frame.columns, from: `"${frame.handle}"`, engine: 'local' as const };
-  switch (tab.view) {
-    case 'rows':
-      return <FrameRows app={app} frame={frame} />;
-    case 'chart':
-      return (
-        <ChartPane app={app} data={source} choice={tab.chart} onChoice={(chart) => app.updateTab(tab.id, { chart })} />
-      );
-    case 'summary':
-      return <SummaryPane app={app} source={source} rowCount={frame.rows} />;
-    case 'info':
-      return <InfoPane app={app} frame={frame} />;
-  }
+  if (tab.view === 'rows') return <FrameRows app={app} frame={frame} />;
+  if (tab.view === 'summary') return <SummaryPane app={app} source={source} rowCount={frame.rows} />;
+  if (tab.view === 'info') return <InfoPane app={app} frame={frame} />;
+  return (
+    <ChartPane app={app} data={source} choice={tab.chart} onChoice={(chart) => app.updateTab(tab.id, { chart })} />
+  );
 }
 
 function ViewPanel({ tab, children }: { readonly tab: FrameTab; readonly children: ComponentChildren }): JSX.Element {

@@ -13,7 +13,7 @@ const ICONS = { frame: 'table', tab: 'code', command: 'chevron' } as const;
 export function Palette({ app }: { readonly app: AppState }): JSX.Element {
   const text = useSignal('');
   const at = useSignal(0);
-  const list = useRef<HTMLUListElement>(null);
+  const list = useRef<HTMLDivElement>(null);
   const items = paletteItems(app, text.value);
   const index = Math.min(at.value, items.length - 1);
   useEffect(() => list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' }), [index]);
@@ -52,12 +52,14 @@ export function Palette({ app }: { readonly app: AppState }): JSX.Element {
         }}
         onKeyDown={onKeyDown}
       />
-      <ul id="palette-list" role="listbox" aria-label="Results" ref={list}>
+      <div id="palette-list" class="items" role="listbox" aria-label="Results" ref={list}>
         {items.map((item, place) => (
-          <li
+          <button
             key={item.id}
+            type="button"
             id={`palette-${place}`}
             role="option"
+            tabIndex={-1}
             aria-selected={place === index}
             onClick={() => run(item)}
           >
@@ -65,9 +67,9 @@ export function Palette({ app }: { readonly app: AppState }): JSX.Element {
             <span class="title">{item.title}</span>
             <span class="detail">{item.detail ?? (item.kind === 'frame' ? 'frame' : '')}</span>
             {item.key && <Key of={item.key} />}
-          </li>
+          </button>
         ))}
-      </ul>
+      </div>
       {items.length === 0 && <p class="nothing">Nothing found.</p>}
     </Dialog>
   );

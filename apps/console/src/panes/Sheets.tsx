@@ -9,18 +9,10 @@ const Help = lazy<SheetProps>(async () => (await import('./Help.tsx')).Help);
 const UploadSheet = lazy<SheetProps>(async () => (await import('./UploadSheet.tsx')).UploadSheet);
 const HistorySheet = lazy<SheetProps>(async () => (await import('./HistorySheet.tsx')).HistorySheet);
 
+const SHEETS = { palette: Palette, help: Help, upload: UploadSheet, history: HistorySheet };
+
 /** The dialog that is open. Its code is loaded with its first use. */
 export function Sheets({ app }: SheetProps): JSX.Element | null {
-  switch (app.sheet.value) {
-    case 'palette':
-      return <Palette app={app} />;
-    case 'help':
-      return <Help app={app} />;
-    case 'upload':
-      return <UploadSheet app={app} />;
-    case 'history':
-      return <HistorySheet app={app} />;
-    case undefined:
-      return null;
-  }
+  const Shown = app.sheet.value && SHEETS[app.sheet.value];
+  return Shown === undefined ? null : <Shown app={app} />;
 }

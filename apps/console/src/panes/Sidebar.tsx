@@ -30,7 +30,7 @@ export function Sidebar({ app, onClose }: { readonly app: AppState; readonly onC
   return (
     <>
       <button type="button" class="drawer-shade" aria-label="Close the list" tabIndex={-1} onClick={onClose} />
-      <aside class="side" id="side" aria-label="Frames" onKeyDown={(event) => event.key === 'Escape' && onClose()}>
+      <aside class="side" id="side" aria-label="Frames">
         <div class="filter">
           <Icon name="search" />
           <input

@@ -24,15 +24,17 @@ export function SignIn({ app }: { readonly app: AppState }): JSX.Element {
         <p>
           This server answers only callers with a token. The page keeps it in memory, until it is closed or reloaded.
         </p>
-        <label for="token">Token</label>
-        <input
-          id="token"
-          type="password"
-          autocomplete="off"
-          spellcheck={false}
-          value={token.value}
-          onInput={(event) => (token.value = event.currentTarget.value)}
-        />
+        <label class="field">
+          Token
+          <input
+            id="token"
+            type="password"
+            autocomplete="off"
+            spellcheck={false}
+            value={token.value}
+            onInput={(event) => (token.value = event.currentTarget.value)}
+          />
+        </label>
         {hasTried.value && refusal && <ErrorBox error={refusal} />}
         <footer>
           <button type="submit" class="primary" disabled={isBusy.value || token.value.trim() === ''}>

@@ -15,6 +15,14 @@ interface FormProps {
   readonly onRemove: () => void;
 }
 
+const MODES: readonly [UploadMode, ...UploadMode[]] = ['create', 'replace', 'append'];
+const HEADERS: readonly [UploadOptions['header'], ...UploadOptions['header'][]] = ['', 'true', 'false'];
+
+/** Returns the value of a list that a `select` has. */
+function chosen<T extends string>(values: readonly [T, ...T[]], value: string): T {
+  return values.find((one) => one === value) ?? values[0];
+}
+
 /** The name and the options of one file. */
 export function UploadForm({ app, file, options, fault, onChange, onRemove }: FormProps): JSX.Element {
   const isTaken = app.frames.value.some(({ handle }) => handle === options.handle);
@@ -67,7 +75,7 @@ export function UploadForm({ app, file, options, fault, onChange, onRemove }: Fo
             <select
               id={id}
               value={options.mode}
-              onChange={(event) => onChange({ mode: event.currentTarget.value as UploadMode })}
+              onChange={(event) => onChange({ mode: chosen(MODES, event.currentTarget.value) })}
             >
               <option value="create">Refuse</option>
               <option value="replace">Replace it</option>
@@ -105,7 +113,7 @@ function ReadingOptions({ options, onChange }: OptionProps): JSX.Element {
                 <select
                   id={id}
                   value={options.header}
-                  onChange={(event) => onChange({ header: event.currentTarget.value as UploadOptions['header'] })}
+                  onChange={(event) => onChange({ header: chosen(HEADERS, event.currentTarget.value) })}
                 >
                   <option value="">Detect</option>
                   <option value="true">Names of the columns</option>

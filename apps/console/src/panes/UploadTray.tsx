@@ -60,16 +60,12 @@ function JobItem({ app, job }: { readonly app: AppState; readonly job: UploadJob
 }
 
 function stateText({ state, sentBytes, upload, frame }: UploadJob): string {
-  switch (state) {
-    case 'sending':
-      return `${formatBytes(sentBytes)} of ${formatBytes(upload.file.size)}`;
-    case 'storing':
-      return 'The server stores it…';
-    case 'done':
-      return frame === undefined ? 'Stored' : countOf(frame.rows, 'row');
-    case 'failed':
-      return 'Failed';
-    case 'cancelled':
-      return 'Cancelled';
-  }
+  const texts = {
+    sending: `${formatBytes(sentBytes)} of ${formatBytes(upload.file.size)}`,
+    storing: 'The server stores it…',
+    done: frame === undefined ? 'Stored' : countOf(frame.rows, 'row'),
+    failed: 'Failed',
+    cancelled: 'Cancelled',
+  };
+  return texts[state];
 }

@@ -43,7 +43,7 @@ export function ViewTabs(props: {
     document.getElementById(viewTabId(tab, next.view))?.focus();
   };
   return (
-    <div class="view-tabs" role="tablist" aria-label="View" onKeyDown={step}>
+    <div class="view-tabs" role="tablist" aria-label="View">
       {views.map(({ view, title }) => (
         <button
           key={view}
@@ -54,6 +54,7 @@ export function ViewTabs(props: {
           aria-controls={viewPanelId(tab)}
           tabIndex={view === tab.view ? 0 : -1}
           onClick={() => app.setView(tab.id, view)}
+          onKeyDown={step}
         >
           {title}
         </button>

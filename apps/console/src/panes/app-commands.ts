@@ -5,7 +5,13 @@ import { copyText } from './CopyButton.tsx';
 import { useCommands } from './use-commands.ts';
 
 /** The parts of the page in the order of F6. */
-const AREAS = ['.side input', '.tab-bar [aria-current]', '[data-area="editor"]', '[data-area="view"]', '[role="grid"]'];
+const AREAS = [
+  '.side input',
+  '.tab-bar [aria-current]',
+  '[data-area="editor"]',
+  '.view-tabs [aria-selected="true"]',
+  '[role="grid"]',
+];
 
 /** Adds the commands that are always there. */
 export function useAppCommands(app: AppState, isDrawerOpen: Signal<boolean>): void {
@@ -20,6 +26,14 @@ export function useAppCommands(app: AppState, isDrawerOpen: Signal<boolean>): vo
         group: 'Go to',
         isListed: false,
         run: open('palette'),
+      },
+      {
+        id: 'drawer.close',
+        title: 'Close the list',
+        key: 'Escape',
+        group: 'Go to',
+        isListed: false,
+        run: () => closeDrawer(isDrawerOpen),
       },
       { id: 'filter', title: 'Filter the frames', key: '/', group: 'Go to', run: () => focusFilter(isDrawerOpen) },
       {
@@ -61,6 +75,11 @@ export function useAppCommands(app: AppState, isDrawerOpen: Signal<boolean>): vo
       app.sheet.value = sheet;
     };
   }
+}
+
+function closeDrawer(isDrawerOpen: Signal<boolean>): void | false {
+  if (!isDrawerOpen.value) return false;
+  isDrawerOpen.value = false;
 }
 
 function focusFilter(isDrawerOpen: Signal<boolean>): void {

@@ -9,11 +9,11 @@ export function useKeys(app: AppState): void {
     const onKeyDown = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.isComposing || document.querySelector('dialog[open]')) return;
       const isTyping = isTextField(event.composedPath()[0]);
-      const command = app.commands.all
+      const commands = app.commands.all
         .peek()
-        .findLast(({ key }) => key && isKey(key, event, isMac) && !(isTyping && isTypingKey(key, isMac)));
-      if (command === undefined || command.run() === false) return;
-      event.preventDefault();
+        .filter(({ key }) => key && isKey(key, event, isMac) && !(isTyping && isTypingKey(key, isMac)));
+      // The part of the page that came last knows best; if it has nothing to do, the others may.
+      if (commands.toReversed().some(({ run }) => run() !== false)) event.preventDefault();
     };
     document.addEventListener('keydown', onKeyDown);
     return () => document.removeEventListener('keydown', onKeyDown);

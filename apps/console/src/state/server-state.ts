@@ -17,10 +17,10 @@ export interface ServerState {
   readonly refusal: ReadonlySignal<ApiError | undefined>;
   /** When a server that is gone is asked again, in milliseconds since 1970; undefined: it is asked now. */
   readonly retryAtMs: ReadonlySignal<number | undefined>;
-  refresh(): Promise<void>;
-  signIn(token: string): Promise<void>;
+  readonly refresh: () => Promise<void>;
+  readonly signIn: (token: string) => Promise<void>;
   /** Stops or goes on with polling: a page that is not seen does not ask. */
-  setVisible(isVisible: boolean): void;
+  readonly setVisible: (isVisible: boolean) => void;
 }
 
 /** The time between two questions for the list of frames. */
@@ -126,20 +126,26 @@ function createLoader(api: Api, facts: ReturnType<typeof createFacts>) {
       connection.value = 'ready';
     });
   }
-  async function fail(error: unknown): Promise<void> {
-    if (error instanceof ApiError && error.status !== 401) {
-      framesFailure.value = error;
+  async function fail(thrown: unknown): Promise<void> {
+    if (thrown instanceof ApiError && thrown.status !== 401) {
+      framesFailure.value = thrown;
       info.value ??= await readInfo(api).catch(() => undefined);
       if (info.peek() !== undefined && connection.peek() !== 'signed-out') connection.value = 'ready';
     }
     // An answer that was cut off, or that is not of this server.
-    if (connection.peek() === 'loading' || !(error instanceof ApiError)) {
+    if (connection.peek() === 'loading' || !(thrown instanceof ApiError)) {
       if (connection.peek() !== 'signed-out') connection.value = 'gone';
     }
   }
   return {
     /** Does not throw: the connection says what became of it. */
-    load: () => loadAll().catch(fail),
+    async load(): Promise<void> {
+      try {
+        await loadAll();
+      } catch (error) {
+        await fail(error);
+      }
+    },
     /** Forgets what another caller was told. */
     forget(): void {
       list = undefined;
@@ -149,5 +155,6 @@ function createLoader(api: Api, facts: ReturnType<typeof createFacts>) {
 }
 
 async function readInfo(api: Api): Promise<ServerInfo> {
-  return (await (await api.request('/info')).json()) as ServerInfo;
+  const response = await api.request('/info');
+  return (await response.json()) as ServerInfo;
 }

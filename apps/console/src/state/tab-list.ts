@@ -9,19 +9,19 @@ import type { FrameTab, QueryTab, Tab, View } from './tabs.ts';
 export interface TabList {
   readonly tabs: ReadonlySignal<readonly Tab[]>;
   readonly current: ReadonlySignal<Tab | undefined>;
-  select(id: string): void;
+  readonly select: (id: string) => void;
   /** Selects the next tab, or the previous one; after the last comes the first. */
-  step(by: 1 | -1): void;
-  close(id: string): void;
+  readonly step: (by: 1 | -1) => void;
+  readonly close: (id: string) => void;
   /** Opens the tab that was closed last. */
-  reopen(): void;
-  open(tab: Tab): void;
-  openFrame(handle: string, view?: FrameTab['view']): void;
-  openQuery(sql: string, engine: EngineName): void;
-  update(id: string, patch: TabPatch): void;
-  setView(id: string, view: View): void;
+  readonly reopen: () => void;
+  readonly open: (tab: Tab) => void;
+  readonly openFrame: (handle: string, view?: FrameTab['view']) => void;
+  readonly openQuery: (sql: string, engine: EngineName) => void;
+  readonly update: (id: string, patch: TabPatch) => void;
+  readonly setView: (id: string, view: View) => void;
   /** Replaces all tabs by those of another store: another tenant has signed in. */
-  load(store: Store): void;
+  readonly load: (store: Store) => void;
 }
 
 const MAX_TABS = 100;
@@ -85,7 +85,7 @@ export function createTabList(first: Store): TabList {
     openQuery: (sql, engine) =>
       add({ kind: 'query', id: newId(), title: freeTitle(state.value.tabs), sql, engine, view: 'rows' }),
     // A patch of the other kind of tab is the caller's mistake; the parser of saved tabs ignores its fields.
-    update: (id, patch) => change(id, (tab) => ({ ...tab, ...patch }) as Tab),
+    update: (id, patch) => change(id, (tab) => ({ ...tab, ...patch })),
     setView: (id, view) => change(id, (tab) => withView(tab, view)),
     load(other) {
       store = other;
