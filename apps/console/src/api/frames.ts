@@ -1,4 +1,5 @@
 import type { Api } from './api.ts';
+import { jsonOf } from './json-of.ts';
 import type { FrameInfo } from './types.ts';
 
 /** The list of frames, with the etag that tells whether it has changed. */
@@ -12,7 +13,7 @@ export async function readFrames(api: Api, known?: FrameList): Promise<FrameList
   const headers = known?.etag === undefined ? {} : { 'if-none-match': known.etag };
   const response = await api.request('/frames', { headers });
   if (known !== undefined && response.status === 304) return known;
-  const { frames } = (await response.json()) as Pick<FrameList, 'frames'>;
+  const { frames } = await jsonOf<Pick<FrameList, 'frames'>>(response);
   return { frames, etag: response.headers.get('etag') ?? undefined };
 }
 
@@ -36,5 +37,5 @@ export async function keepQuery(
 ): Promise<FrameInfo> {
   const headers = { 'content-type': 'application/json' };
   const response = await api.request('/frames', { method: 'POST', headers, body: JSON.stringify(query) });
-  return (await response.json()) as FrameInfo;
+  return jsonOf<FrameInfo>(response);
 }

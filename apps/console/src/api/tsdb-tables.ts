@@ -1,4 +1,5 @@
 import type { Api } from './api.ts';
+import { jsonOf } from './json-of.ts';
 import type { ColumnInfo } from './types.ts';
 
 const MAX_TABLES = 1000;
@@ -20,6 +21,6 @@ export async function readTsdbColumns(api: Api, table: string, signal?: AbortSig
 async function readRows(api: Api, query: string, signal?: AbortSignal): Promise<readonly (readonly unknown[])[]> {
   const params = { query, engine: 'tsdb', fmt: 'json' };
   const response = await api.request('/exec', { params, ...(signal && { signal }) });
-  const { dataset } = (await response.json()) as { readonly dataset?: readonly (readonly unknown[])[] };
+  const { dataset } = await jsonOf<{ readonly dataset?: readonly (readonly unknown[])[] }>(response);
   return dataset ?? [];
 }

@@ -1,5 +1,6 @@
 import { errorFromText, type Api } from './api.ts';
 import { ServerGone } from './api-error.ts';
+import { jsonOf } from './json-of.ts';
 import type { FrameInfo } from './types.ts';
 
 /** What to do with a file: `create` refuses a handle that is taken. */
@@ -39,11 +40,9 @@ export function sendFile(
       const { status, responseText } = request;
       const requestId = request.getResponseHeader('x-request-id') ?? undefined;
       if (status >= 400) return reject(errorFromText(status, responseText, requestId));
-      try {
-        resolve(JSON.parse(responseText) as FrameInfo);
-      } catch {
-        reject(new ServerGone('The answer of the server was cut off.'));
-      }
+      jsonOf<FrameInfo>(new Response(responseText)).then(resolve, () =>
+        reject(new ServerGone('The answer of the server was cut off.')),
+      );
     });
     request.addEventListener('error', () => reject(new ServerGone('The connection to the server was lost.')));
     request.addEventListener('abort', () => reject(new DOMException('The upload was cancelled.', 'AbortError')));

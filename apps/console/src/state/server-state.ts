@@ -2,6 +2,7 @@ import { batch, type ReadonlySignal, signal } from '@preact/signals';
 import type { Api, ApiObserver } from '../api/api.ts';
 import { ApiError } from '../api/api-error.ts';
 import { type FrameList, readFrames } from '../api/frames.ts';
+import { jsonOf } from '../api/json-of.ts';
 import type { FrameInfo, ServerInfo } from '../api/types.ts';
 import type { Connection } from './app-state.ts';
 
@@ -155,6 +156,5 @@ function createLoader(api: Api, facts: ReturnType<typeof createFacts>) {
 }
 
 async function readInfo(api: Api): Promise<ServerInfo> {
-  const response = await api.request('/info');
-  return (await response.json()) as ServerInfo;
+  return jsonOf<ServerInfo>(await api.request('/info'));
 }
