@@ -11,7 +11,7 @@ const press = (key: string, held: Partial<KeyPress> = {}): KeyPress => ({
   ...held,
 });
 
-describe('a key is told', () => {
+describe('an event is a key', () => {
   test.each([
     ['Ctrl+K', press('k', { ctrlKey: true }), false, true],
     ['Ctrl+K', press('K', { ctrlKey: true }), false, true],
