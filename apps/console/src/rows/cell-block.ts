@@ -56,6 +56,18 @@ export function blockFromJson(rows: readonly (readonly string[])[], bytes: numbe
   };
 }
 
+/** Returns some rows of a block; it keeps the whole block in memory. */
+export function rowsOfBlock(block: CellBlock, firstRow: number, lastRow: number): CellBlock {
+  const rows = lastRow - firstRow + 1;
+  if (rows >= block.rows) return block;
+  return {
+    rows,
+    bytes: (block.bytes * rows) / block.rows,
+    cell: (row, column) => block.cell(firstRow + row, column),
+    wholeText: (row, column) => block.wholeText(firstRow + row, column),
+  };
+}
+
 /** Returns the cell of a value's JSON text. */
 export function cellOfJson(json: string): Cell {
   if (json === 'null') return NULL_CELL;

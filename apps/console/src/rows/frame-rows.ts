@@ -2,8 +2,8 @@ import { signal } from '@preact/signals';
 import type { Api } from '../api/api.ts';
 import type { FrameInfo } from '../api/types.ts';
 import { createBlockCache } from './block-cache.ts';
-import type { CellBlock } from './cell-block.ts';
-import { FrameReplaced, loadWindow, TooManyBytes } from './load-window.ts';
+import { type CellBlock, rowsOfBlock } from './cell-block.ts';
+import { FrameReplaced, type LoadRequest, loadWindow, TooManyBytes } from './load-window.ts';
 import { createRetries } from './retries.ts';
 import type { Cell, CellRange, RowSource } from './row-source.ts';
 import { createWindowLoader } from './window-loader.ts';
@@ -31,23 +31,22 @@ export function createFrameRows(api: Api, frame: FrameInfo, maxRows: number | nu
   const loader = createWindowLoader({
     maxRequests: MAX_REQUESTS,
     isSettled: (key) => blocks.isSettled(key),
-    async load(window, aborted) {
+    canJoin: (first, second) => canJoin(first, second, maxRows),
+    async load(windows, aborted) {
       try {
-        const { firstRow, lastRow, group } = window;
-        const request = { firstRow, lastRow, group, maxBytes: MAX_WINDOW_BYTES, signal: aborted };
-        blocks.add(window, await loadWindow(api, frame, request));
+        blocks.add(windows, await loadWindow(api, frame, requestFor(windows, aborted)));
         retries.succeed();
       } catch (error) {
         if (aborted.aborted) return;
-        failed(window, error);
+        failed(windows, error);
       }
       revision.value += 1;
     },
   });
 
-  function failed(window: Window, error: unknown): void {
+  function failed(windows: readonly Window[], error: unknown): void {
     if (error instanceof TooManyBytes) {
-      blocks.split(window);
+      for (const window of windows) blocks.split(window);
       if (range !== undefined) loader.want(plan.windowsOf(range));
       return;
     }
@@ -87,7 +86,8 @@ export function createFrameRows(api: Api, frame: FrameInfo, maxRows: number | nu
 
 /** The cells that are loaded. */
 interface Blocks {
-  add(window: Window, block: CellBlock): void;
+  /** Adds a block with the rows of some windows, one after the other. */
+  add(windows: readonly Window[], block: CellBlock): void;
   /** The window has too many bytes: it is divided, or never loaded. */
   split(window: Window): void;
   isSettled(key: string): boolean;
@@ -112,7 +112,12 @@ function createBlocks(plan: WindowPlan): Blocks {
   }
 
   return {
-    add: ({ key }, block) => cache.set(key, block),
+    add(windows, block) {
+      const start = windows[0]?.firstRow ?? 0;
+      for (const { key, firstRow, lastRow } of windows) {
+        cache.set(key, rowsOfBlock(block, firstRow - start, lastRow - start));
+      }
+    },
     split(window) {
       if (!plan.split(window)) large.add(window.key);
       last = undefined;
@@ -131,6 +136,21 @@ function createBlocks(plan: WindowPlan): Blocks {
       return found?.block.wholeText(row - found.window.firstRow, column - found.window.group.first);
     },
   };
+}
+
+/** Two windows of the same columns, one below the other, that are not too many rows for the server together. */
+function canJoin(first: Window, second: Window, maxRows: number | null): boolean {
+  const rows = second.lastRow - first.firstRow + 1;
+  const isBelow = second.firstRow === first.lastRow + 1 && second.level === first.level;
+  return isBelow && second.group === first.group && first.level === 0 && (maxRows === null || rows <= maxRows);
+}
+
+function requestFor(windows: readonly Window[], signal: AbortSignal): LoadRequest {
+  const [first] = windows;
+  if (first === undefined) throw new RangeError('There is no window to load.');
+  const { firstRow, group } = first;
+  const lastRow = windows.at(-1)?.lastRow ?? first.lastRow;
+  return { firstRow, lastRow, group, maxBytes: MAX_WINDOW_BYTES, signal };
 }
 
 function isInside({ firstRow, lastRow, group }: Window, row: number, column: number): boolean {

@@ -1,11 +1,14 @@
 import type { Window } from './windows.ts';
 
-/** What loads one window. It resolves when the window is loaded, or cannot be. */
+/** What loads windows, and how many. */
 export interface WindowLoaderOptions {
   readonly maxRequests: number;
+  /** Whether two windows can be loaded with one request, the second after the first. */
+  readonly canJoin: (first: Window, second: Window) => boolean;
   /** Whether a window needs no request: it is there, or it will never be. */
   readonly isSettled: (key: string) => boolean;
-  readonly load: (window: Window, signal: AbortSignal) => Promise<void>;
+  /** Loads one window, or two with one request. It resolves when they are loaded, or cannot be. */
+  readonly load: (windows: readonly Window[], signal: AbortSignal) => Promise<void>;
 }
 
 /** Sends requests for the windows that are wanted, a few at a time. */
@@ -20,39 +23,46 @@ export interface WindowLoader {
 }
 
 /** Creates a loader without wishes. */
-export function createWindowLoader({ maxRequests, isSettled, load }: WindowLoaderOptions): WindowLoader {
+export function createWindowLoader({ maxRequests, canJoin, isSettled, load }: WindowLoaderOptions): WindowLoader {
   const running = new Map<string, AbortController>();
   let wanted: readonly Window[] = [];
   let wantedKeys: ReadonlySet<string> = new Set();
   let isPaused = false;
 
   function send(): void {
-    for (const window of wanted) {
+    for (const [i, window] of wanted.entries()) {
       if (isPaused) return;
-      if (isSettled(window.key) || running.has(window.key)) continue;
-      if (running.size >= maxRequests && !abortUnwanted()) return;
-      void run(window);
+      if (!isMissing(window)) continue;
+      if (new Set(running.values()).size >= maxRequests && !abortUnwanted()) return;
+      // A view over the border of two windows costs one request: the server opens the frame for each.
+      const next = wanted[i + 1];
+      void run(next !== undefined && isMissing(next) && canJoin(window, next) ? [window, next] : [window]);
     }
   }
+
+  const isMissing = ({ key }: Window): boolean => !isSettled(key) && !running.has(key);
 
   /** Ends the oldest request that nothing waits for; false if there is none. */
   function abortUnwanted(): boolean {
-    for (const [key, abort] of running) {
-      if (wantedKeys.has(key)) continue;
-      running.delete(key);
-      abort.abort();
-      return true;
-    }
-    return false;
+    const needed = new Set([...running].filter(([key]) => wantedKeys.has(key)).map(([, abort]) => abort));
+    const unwanted = [...running.values()].find((abort) => !needed.has(abort));
+    if (unwanted === undefined) return false;
+    forget(unwanted);
+    unwanted.abort();
+    return true;
   }
 
-  async function run(window: Window): Promise<void> {
+  function forget(request: AbortController): void {
+    for (const [key, abort] of running) if (abort === request) running.delete(key);
+  }
+
+  async function run(windows: readonly Window[]): Promise<void> {
     const abort = new AbortController();
-    running.set(window.key, abort);
+    for (const { key } of windows) running.set(key, abort);
     try {
-      await load(window, abort.signal);
+      await load(windows, abort.signal);
     } finally {
-      if (running.get(window.key) === abort) running.delete(window.key);
+      forget(abort);
     }
     if (!abort.signal.aborted) send();
   }
