@@ -34,6 +34,7 @@ export function useBrowser(): (url: string, options?: BrowserContextOptions) => 
       // Chromium reports failed requests, which are responses that a test asked for.
       expect(problems.filter((text) => !text.startsWith('Failed to load resource'))).toEqual([]);
     });
+    page.setDefaultTimeout(10_000);
     await page.goto(url);
     return { page, problems };
   };

@@ -7,6 +7,7 @@ export default defineConfig({
     setupFiles: ['apps/server/test/setup.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 15_000 } },
     // The tests of frames a second need the processor.
     fileParallelism: false,
   },

@@ -30,7 +30,9 @@ export function markSelected(layer: HTMLElement, { selection }: GridState): void
 
 function headRow(state: GridState): HTMLElement {
   const row = rowElement(1, 0, HEAD_PX);
-  row.append(box('columnheader', 0, gutterPx(state), 1));
+  const corner = box('columnheader', 0, gutterPx(state), 1);
+  corner.textContent = 'Row';
+  row.append(corner);
   const [first, last] = visibleColumns(state);
   for (let column = first; column <= last; column += 1) {
     const info = state.source.columns[column];
