@@ -30,8 +30,6 @@ const theme = EditorView.theme({
   '.cm-selectionBackground, &.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground': {
     backgroundColor: 'var(--selection)',
   },
-  '.cm-selectionMatch, .cm-searchMatch': { backgroundColor: 'var(--warning-bg)' },
-  '.cm-searchMatch-selected': { outline: '1px solid var(--warning)' },
   '.cm-gutters': { backgroundColor: 'var(--bg-side)', color: 'var(--text-dim)', border: 'none' },
   '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'transparent' },
   '.cm-activeLineGutter': { color: 'var(--text)' },
@@ -39,8 +37,7 @@ const theme = EditorView.theme({
   '.cm-placeholder': { color: 'var(--text-dim)' },
   '&.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--accent-bg)', outline: '1px solid var(--accent)' },
   '&.cm-focused .cm-nonmatchingBracket': { backgroundColor: 'var(--danger-bg)', color: 'var(--danger)' },
-  '.cm-lintRange-error, .cm-lintRange-error.cm-lintRange-active': {
-    backgroundImage: 'none',
+  '.cm-error, .cm-error-line': {
     backgroundColor: 'var(--danger-bg)',
     textDecoration: 'underline wavy var(--danger)',
   },
@@ -51,7 +48,6 @@ const theme = EditorView.theme({
     borderRadius: 'var(--radius)',
     boxShadow: 'var(--shadow)',
   },
-  '.cm-diagnostic-error': { borderLeft: '4px solid var(--danger)' },
   '.cm-tooltip.cm-tooltip-autocomplete > ul': { fontFamily: 'var(--mono)', maxWidth: 'min(40rem, 90vw)' },
   '.cm-tooltip-autocomplete ul li[aria-selected]': {
     color: 'var(--on-accent)',

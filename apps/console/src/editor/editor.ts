@@ -11,8 +11,6 @@ import {
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import { sql, SQLDialect } from '@codemirror/lang-sql';
 import { bracketMatching } from '@codemirror/language';
-import { setDiagnostics } from '@codemirror/lint';
-import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search';
 import { Compartment, EditorState, type Extension } from '@codemirror/state';
 import {
   drawSelection,
@@ -25,6 +23,7 @@ import {
 import { completeAt, type CompletionWords, type Proposal } from './complete.ts';
 import { currentStatement } from './current-statement.ts';
 import { editorTheme } from './editor-theme.ts';
+import { errorMark, setErrorMark } from './error-mark.ts';
 import type { TextRange } from './error-place.ts';
 
 /** An editor of SQL. */
@@ -69,8 +68,6 @@ export function createEditor(options: EditorOptions): Editor {
       extensions: [extensionsOf(options), language.of(languageOf(options.words()))],
     }),
   });
-  const mark = (diagnostics: Parameters<typeof setDiagnostics>[1]): void =>
-    view.dispatch(setDiagnostics(view.state, diagnostics));
   return {
     host,
     text: () => view.state.doc.toString(),
@@ -84,10 +81,12 @@ export function createEditor(options: EditorOptions): Editor {
     showError(range, message) {
       const from = Math.min(range.from, view.state.doc.length);
       const to = Math.min(range.to, view.state.doc.length);
-      mark([{ from, to, severity: 'error', message }]);
-      view.dispatch({ effects: EditorView.scrollIntoView(from) });
+      // A line can only be marked at its start.
+      const start = from < to ? from : view.state.doc.lineAt(from).from;
+      const mark = setErrorMark.of({ from: start, to: from < to ? to : start, message });
+      view.dispatch({ effects: [mark, EditorView.scrollIntoView(from)] });
     },
-    clearError: () => mark([]),
+    clearError: () => view.dispatch({ effects: setErrorMark.of(undefined) }),
     close: () => view.destroy(),
   };
 }
@@ -108,9 +107,8 @@ function extensionsOf({ words, onChange, onRun, onExplain }: EditorOptions): Ext
     drawSelection(),
     bracketMatching(),
     closeBrackets(),
-    highlightSelectionMatches(),
-    search(),
     currentStatement,
+    errorMark,
     autocompletion({ override: [(context) => complete(context, words())], icons: false, maxRenderedOptions: 100 }),
     EditorState.tabSize.of(2),
     EditorView.lineWrapping,
@@ -129,7 +127,6 @@ function extensionsOf({ words, onChange, onRun, onExplain }: EditorOptions): Ext
       { key: 'Tab', run: acceptCompletion },
       ...closeBracketsKeymap,
       ...defaultKeymap.filter(({ key }) => key === undefined || !TAKEN_KEYS.has(key)),
-      ...searchKeymap,
       ...historyKeymap,
       indentWithTab,
     ]),
