@@ -1,7 +1,6 @@
 import type { RowSource } from '../rows/row-source.ts';
-import { visibleText } from '../rows/visible-text.ts';
 import { cellId, markSelected, writeAtRest } from './at-rest.ts';
-import { sizeText } from './columns.ts';
+import { growColumns, measureColumn, measureNew } from './fit-columns.ts';
 import {
   columnX,
   createGridState,
@@ -188,48 +187,6 @@ function paint(parts: Parts): void {
   painter.paint(state);
   clearTimeout(parts.restTimer);
   parts.restTimer = setTimeout(() => writeRest(parts), REST_MS);
-}
-
-/** Sets the widths of columns whose first cells have come; true if one has changed. */
-function measureNew(parts: Parts, first: number, last: number): boolean {
-  const { widths } = parts.state;
-  const before = widths.totalPx;
-  for (let column = first; column <= last; column += 1) if (!widths.isMeasured(column)) measureColumn(parts, column);
-  return widths.totalPx !== before;
-}
-
-/** Fits a column to its first cells in view. */
-function measureColumn(parts: Parts, column: number): void {
-  const info = parts.state.source.columns[column];
-  const textPx = textWidth(parts, column);
-  if (info === undefined || textPx === undefined) return;
-  const { painter } = parts;
-  parts.state.widths.fit(column, Math.max(textPx, painter.measure(visibleText(info.name)), painter.measure(info.type)));
-}
-
-/** The width of the widest text of a column in view; undefined if none is loaded. */
-function textWidth({ state, painter }: Parts, column: number): number | undefined {
-  const range = visibleRange(state);
-  if (range === undefined) return undefined;
-  let width: number | undefined;
-  for (let row = range.firstRow; row <= range.lastRow; row += 1) {
-    const cell = state.source.cell(row, column);
-    if (cell === undefined) continue;
-    width = Math.max(width ?? 0, painter.measure(cell.text) + painter.measure(sizeText(cell)));
-  }
-  return width;
-}
-
-/** Widens the columns in view whose texts are now longer than those they were fitted to; true if one has changed. */
-function growColumns(parts: Parts): boolean {
-  const { widths } = parts.state;
-  const range = visibleRange(parts.state);
-  const before = widths.totalPx;
-  for (let column = range?.firstColumn ?? 0; column <= (range?.lastColumn ?? -1); column += 1) {
-    const textPx = textWidth(parts, column);
-    if (textPx !== undefined) widths.grow(column, textPx);
-  }
-  return widths.totalPx !== before;
 }
 
 function writeRest(parts: Parts): void {

@@ -1,4 +1,5 @@
 import type { Batch, Field } from '@uwdata/flechette';
+import { decimalText, doubleText, floatText } from './number-text.ts';
 import { date32Text, date64Text, durationText, periodText, timestampText, timeText } from './time-text.ts';
 import type { TimeUnitIndex } from './time-text.ts';
 
@@ -134,33 +135,7 @@ const longAt = (batch: ArrowBatch, index: number): bigint => BigInt(valueAt(batc
 const UNITS: readonly TimeUnitIndex[] = [0, 1, 2, 3];
 const unitIndex = (unit: number): TimeUnitIndex => UNITS[unit] ?? unsupported(unit);
 
-/** Returns the shortest digits that read back as the same double. */
-export function doubleText(value: number): string {
-  return Object.is(value, -0) ? '-0' : String(value);
-}
-
 const floatCell: ArrowReader['text'] = (batch, i) => floatText(Number(batch.value(i)));
-const MIN_NORMAL_FLOAT = 2 ** -126;
-
-/** Returns the shortest digits that read back as the same 32-bit float. */
-export function floatText(value: number): string {
-  if (!Number.isFinite(value) || Number.isInteger(value)) return integerFloatText(value);
-  // Six digits of a normal float always survive, so shorter texts are those of six without the zeros.
-  for (let digits = Math.abs(value) < MIN_NORMAL_FLOAT ? 1 : 6; digits < 9; digits += 1) {
-    const rounded = Number(value.toPrecision(digits));
-    if (Math.fround(rounded) === value) return doubleText(rounded);
-  }
-  return doubleText(Number(value.toPrecision(9)));
-}
-
-function integerFloatText(value: number): string {
-  if (!Number.isFinite(value) || Math.abs(value) < 2 ** 24) return doubleText(value);
-  for (let digits = 6; digits < 9; digits += 1) {
-    const rounded = Number(value.toPrecision(digits));
-    if (Math.fround(rounded) === value) return doubleText(rounded);
-  }
-  return doubleText(Number(value.toPrecision(9)));
-}
 
 function bigintOf(value: unknown): bigint {
   return typeof value === 'bigint' ? value : BigInt(Number(value));
@@ -169,13 +144,6 @@ function bigintOf(value: unknown): bigint {
 function decimalReader(scale: number, isWhole: boolean): ArrowReader {
   const text: ArrowReader['text'] = (batch, i) => decimalText(bigintOf(batch.value(i)), scale);
   return isWhole ? bare(text) : quoted(text);
-}
-
-/** Returns a decimal with all digits of its scale. */
-export function decimalText(value: bigint, scale: number): string {
-  if (scale <= 0) return value === 0n ? '0' : `${value}${'0'.repeat(-scale)}`;
-  const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0');
-  return `${value < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
 /** By Arrow's unit: months; days and milliseconds; months, days and nanoseconds. */

@@ -145,12 +145,12 @@ function canJoin(first: Window, second: Window, maxRows: number | null): boolean
   return isBelow && second.group === first.group && first.level === 0 && (maxRows === null || rows <= maxRows);
 }
 
-function requestFor(windows: readonly Window[], signal: AbortSignal): LoadRequest {
+function requestFor(windows: readonly Window[], aborted: AbortSignal): LoadRequest {
   const [first] = windows;
   if (first === undefined) throw new RangeError('There is no window to load.');
   const { firstRow, group } = first;
   const lastRow = windows.at(-1)?.lastRow ?? first.lastRow;
-  return { firstRow, lastRow, group, maxBytes: MAX_WINDOW_BYTES, signal };
+  return { firstRow, lastRow, group, maxBytes: MAX_WINDOW_BYTES, signal: aborted };
 }
 
 function isInside({ firstRow, lastRow, group }: Window, row: number, column: number): boolean {
