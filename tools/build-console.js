@@ -34,7 +34,11 @@ async function bundlePages() {
   // A dependency of the pages, not of the tools.
   const vite = createRequire(join(APP, 'package.json')).resolve('vite');
   const { build } = await import(pathToFileURL(vite).href);
-  const { output } = await build({ root: APP, logLevel: 'warn', build: { write: false } });
+  const { output } = await build({
+    root: APP,
+    logLevel: 'warn',
+    build: { write: false, rolldownOptions: { checks: { bundlerTimings: false } } },
+  });
   const files = output.map((file) => [basename(file.fileName), file.type === 'chunk' ? file.code : file.source]);
   const modules = output.flatMap((file) => file.moduleIds ?? []).filter((id) => id.includes('/node_modules/'));
   return { files, modules };
