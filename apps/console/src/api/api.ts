@@ -68,7 +68,7 @@ export function createApi(base: URL, observer: ApiObserver, send: typeof fetch):
 }
 
 /** Reads the error of a response; one that is not of this server has only its status. */
-export async function errorFrom(response: Response): Promise<ApiError> {
+async function errorFrom(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => '');
   return errorFromText(response.status, text, response.headers.get('x-request-id') ?? undefined);
 }

@@ -28,6 +28,8 @@ export function UploadSheet({ app }: { readonly app: AppState }): JSX.Element {
     }));
     items.value = [...items.peek(), ...added].slice(0, MAX_FILES);
     app.pickedFiles.value = [];
+    // Enter then uploads, and what is typed is the name.
+    requestAnimationFrame(() => document.querySelector<HTMLInputElement>('.upload-form input')?.focus());
   }, [picked]);
   const close = (): void => {
     app.sheet.value = undefined;

@@ -111,7 +111,7 @@ function isAtOrAfter(area: HTMLElement, element: Element | null): boolean {
 }
 
 /** Copies the address that opens the current tab on another machine. It does not run anything there. */
-export async function copyLink(app: AppState): Promise<void> {
+async function copyLink(app: AppState): Promise<void> {
   const tab = app.currentTab.peek();
   if (tab === undefined) return;
   const target = new URL(location.href);

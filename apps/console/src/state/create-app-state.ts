@@ -93,7 +93,7 @@ export function createAppState({ base, send, session, local, colorScheme }: AppS
 }
 
 /** The engine of a new query: the one over this server's frames, if there is one. */
-export function firstEngine(info: ServerInfo | undefined): EngineName {
+function firstEngine(info: ServerInfo | undefined): EngineName {
   if (info === undefined || info.engines.includes('local')) return 'local';
   return info.engines.includes(info.defaultEngine) ? info.defaultEngine : (info.engines[0] ?? 'local');
 }

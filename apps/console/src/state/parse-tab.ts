@@ -8,7 +8,7 @@ const AGGREGATES: readonly Aggregate[] = ['sum', 'mean', 'min', 'max'];
 const CHART_KINDS: readonly ChartChoice['kind'][] = ['line', 'bar', 'histogram', 'ohlc'];
 
 /** The most characters of SQL that a tab keeps. */
-export const MAX_SQL_LENGTH = 1_000_000;
+const MAX_SQL_LENGTH = 1_000_000;
 
 /** Returns the tab in a value of a link or of the browser's storage; undefined if there is none. Its id is the value's. */
 export function parseTab(value: unknown): Tab | undefined {
