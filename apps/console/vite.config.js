@@ -7,7 +7,7 @@ export default defineConfig({
     target: 'es2022',
     outDir: '../../packages/console/web',
     emptyOutDir: true,
-    modulePreload: { polyfill: false },
+    modulePreload: false,
     assetsInlineLimit: 0,
     assetsDir: 'console/assets',
     reportCompressedSize: false,

@@ -26,8 +26,7 @@ const theme = EditorView.theme({
   },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.5' },
   '.cm-content': { caretColor: 'var(--text)', padding: '0.5rem 0' },
-  '.cm-cursor, .cm-dropCursor': { borderLeftColor: 'var(--text)', borderLeftWidth: '2px' },
-  '.cm-selectionBackground, &.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground': {
+  '.cm-content ::selection': {
     backgroundColor: 'var(--selection)',
   },
   '.cm-gutters': { backgroundColor: 'var(--bg-side)', color: 'var(--text-dim)', border: 'none' },

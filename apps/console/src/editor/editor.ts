@@ -8,18 +8,11 @@ import {
   type CompletionContext,
   type CompletionResult,
 } from '@codemirror/autocomplete';
-import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
+import { history, historyKeymap, indentWithTab, standardKeymap, toggleComment } from '@codemirror/commands';
 import { sql, SQLDialect } from '@codemirror/lang-sql';
 import { bracketMatching } from '@codemirror/language';
 import { Compartment, EditorState, type Extension } from '@codemirror/state';
-import {
-  drawSelection,
-  EditorView,
-  highlightActiveLineGutter,
-  keymap,
-  lineNumbers,
-  placeholder,
-} from '@codemirror/view';
+import { EditorView, highlightActiveLineGutter, keymap, lineNumbers, placeholder } from '@codemirror/view';
 import { completeAt, type CompletionWords, type Proposal } from './complete.ts';
 import { currentStatement } from './current-statement.ts';
 import { editorTheme } from './editor-theme.ts';
@@ -104,7 +97,6 @@ function extensionsOf({ words, onChange, onRun, onExplain }: EditorOptions): Ext
     lineNumbers(),
     highlightActiveLineGutter(),
     history(),
-    drawSelection(),
     bracketMatching(),
     closeBrackets(),
     currentStatement,
@@ -126,7 +118,8 @@ function extensionsOf({ words, onChange, onRun, onExplain }: EditorOptions): Ext
       { key: 'Mod-Enter', run: act(onRun) },
       { key: 'Tab', run: acceptCompletion },
       ...closeBracketsKeymap,
-      ...defaultKeymap.filter(({ key }) => key === undefined || !TAKEN_KEYS.has(key)),
+      { key: 'Mod-/', run: toggleComment },
+      ...standardKeymap.filter(({ key }) => key === undefined || !TAKEN_KEYS.has(key)),
       ...historyKeymap,
       indentWithTab,
     ]),
