@@ -111,7 +111,7 @@ function isAtOrAfter(area: HTMLElement, element: Element | null): boolean {
 }
 
 /** Copies the address that opens the current tab on another machine. It does not run anything there. */
-async function copyLink(app: AppState): Promise<void> {
+export async function copyLink(app: AppState): Promise<void> {
   const tab = app.currentTab.peek();
   if (tab === undefined) return;
   const target = new URL(location.href);
