@@ -2,7 +2,6 @@ import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { App } from './panes/App.tsx';
 import { createAppState } from './state/create-app-state.ts';
-import { tabFromFragment } from './state/share-link.ts';
 import './style/theme.css';
 import './style/controls.css';
 import './style/shell.css';
@@ -32,6 +31,7 @@ async function openLink(): Promise<void> {
   // The tab is kept from here on; a reload must not open it again.
   history.replaceState(null, '', location.pathname + location.search);
   try {
+    const { tabFromFragment } = await import('./state/share-link.ts');
     const tab = await tabFromFragment(hash);
     if (tab) app.openTab(tab);
   } catch {

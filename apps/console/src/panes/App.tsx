@@ -4,19 +4,23 @@ import { useEffect } from 'preact/hooks';
 import type { AppState } from '../state/app-state.ts';
 import { Banners } from './Banners.tsx';
 import { DropArea } from './DropArea.tsx';
-import { EmptyServer } from './EmptyServer.tsx';
 import { FramePane } from './FramePane.tsx';
 import { Header } from './Header.tsx';
 import { Sheets } from './Sheets.tsx';
 import { Sidebar } from './Sidebar.tsx';
-import { SignIn } from './SignIn.tsx';
 import { TabBar } from './TabBar.tsx';
 import { useAppCommands } from './app-commands.ts';
 import { lazy } from './lazy.tsx';
 import { useKeys } from './use-keys.ts';
-import { UploadTray } from './UploadTray.tsx';
 
 const QueryPane = lazy(async () => (await import('../query/QueryPane.tsx')).QueryPane);
+
+type AppProps = { readonly app: AppState };
+
+// Not on the way to the first rows.
+const EmptyServer = lazy<AppProps>(async () => (await import('./EmptyServer.tsx')).EmptyServer);
+const SignIn = lazy<AppProps>(async () => (await import('./SignIn.tsx')).SignIn);
+const UploadTray = lazy<AppProps>(async () => (await import('./UploadTray.tsx')).UploadTray);
 
 /** The whole page. */
 export function App({ app }: { readonly app: AppState }): JSX.Element {
@@ -40,7 +44,7 @@ export function App({ app }: { readonly app: AppState }): JSX.Element {
         <TabBar app={app} />
         <TabBody app={app} />
       </main>
-      <UploadTray app={app} />
+      {app.uploads.jobs.value.length > 0 && <UploadTray app={app} />}
       <DropArea app={app} />
       <Sheets app={app} />
       {app.connection.value === 'signed-out' && <SignIn app={app} />}

@@ -9,7 +9,9 @@ import { ErrorBox } from './ErrorBox.tsx';
 import { FrameItem } from './FrameItem.tsx';
 import { Icon } from './Icon.tsx';
 import { Key } from './Key.tsx';
-import { TsdbTables } from './TsdbTables.tsx';
+import { lazy } from './lazy.tsx';
+
+const TsdbTables = lazy<{ app: AppState; filter: string }>(async () => (await import('./TsdbTables.tsx')).TsdbTables);
 
 /** How many frames the list shows; the filter finds the others. */
 const MAX_SHOWN = 500;
@@ -47,7 +49,7 @@ export function Sidebar({ app, onClose }: { readonly app: AppState; readonly onC
         </div>
         <div class="lists">
           <FrameList app={app} found={found} isFiltered={filter.value !== ''} />
-          <TsdbTables app={app} filter={filter.value} />
+          {app.info.value?.engines.includes('tsdb') && <TsdbTables app={app} filter={filter.value} />}
         </div>
         {mayWrite(app.info.value) && (
           <button type="button" class="upload-button" onClick={() => (app.sheet.value = 'upload')}>

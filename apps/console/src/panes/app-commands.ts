@@ -1,6 +1,5 @@
 import type { Signal } from '@preact/signals';
 import type { AppState } from '../state/app-state.ts';
-import { linkFragment } from '../state/share-link.ts';
 import { copyText } from './CopyButton.tsx';
 import { useCommands } from './use-commands.ts';
 
@@ -114,6 +113,7 @@ function isAtOrAfter(area: HTMLElement, element: Element | null): boolean {
 export async function copyLink(app: AppState): Promise<void> {
   const tab = app.currentTab.peek();
   if (tab === undefined) return;
+  const { linkFragment } = await import('../state/share-link.ts');
   const target = new URL(location.href);
   target.hash = await linkFragment(tab);
   await copyText(target.href).then(
