@@ -1,14 +1,16 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api/api-error.ts';
+import { lazy } from '../panes/lazy.tsx';
 import type { RowSource } from '../rows/row-source.ts';
-import { CellSheet } from './CellSheet.tsx';
-import { rangeAsTsv } from './clipboard.ts';
 import { writeClipboard } from './copy.ts';
-import { GoTo } from './GoTo.tsx';
 import { type GridCommand, listenToInput } from './grid-input.ts';
 import { createGridView, type GridView } from './grid-view.ts';
 import { selectCell, selectedRange } from './selection.ts';
+
+const overlays = () => import('./overlays.ts');
+const CellSheet = lazy(async () => (await overlays()).CellSheet);
+const GoTo = lazy(async () => (await overlays()).GoTo);
 
 /** What the page can do with a column or a cell. */
 export interface GridActions {
@@ -39,6 +41,8 @@ export function Grid({ source, label, actions }: Props): JSX.Element {
     listenToInput(created, (command) => run(created, command, latest.current, setOpen, setStatus));
     box.current?.append(created.element);
     created.repaint();
+    // So that they open before the next key.
+    requestIdleCallback(() => void overlays().catch(() => {}));
     return () => {
       created.close();
       created.element.remove();
@@ -118,6 +122,7 @@ async function copy({ state }: GridView, withHeads: boolean, setStatus: (status:
   const cells = (range.lastRow - range.firstRow + 1) * (range.lastColumn - range.firstColumn + 1);
   try {
     if (cells > 1000) setStatus(`Copying ${cells.toLocaleString('en')} cells…`);
+    const { rangeAsTsv } = await overlays();
     await writeClipboard(await rangeAsTsv(state.source, range, { withHeads }));
     setStatus(cells === 1 ? 'Copied the cell.' : `Copied ${cells.toLocaleString('en')} cells.`);
   } catch (error) {

@@ -1,5 +1,4 @@
 import type { Api } from '../api/api.ts';
-import { createJsonTableReader } from '../api/json-table-reader.ts';
 import type { FrameInfo } from '../api/types.ts';
 import { blockFromArrow, blockFromJson, type CellBlock } from './cell-block.ts';
 import { columnsParameter, type ColumnGroup } from './windows.ts';
@@ -35,6 +34,8 @@ export async function loadWindow(api: Api, frame: FrameInfo, request: LoadReques
     }
   }
   const bytes = await load(api, frame, '/exec', 'json', request);
+  // Few columns need it.
+  const { createJsonTableReader } = await import('../api/json-table-reader.ts');
   const batches = createJsonTableReader().push(bytes);
   return blockFromJson(
     batches.flatMap((batch) => (batch.kind === 'json' ? batch.rows : [])),
