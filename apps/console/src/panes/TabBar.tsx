@@ -2,7 +2,6 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { AppState } from '../state/app-state.ts';
 import type { Tab } from '../state/tabs.ts';
-import { copyLink } from './app-commands.ts';
 import { Icon } from './Icon.tsx';
 
 /** The open tabs. It is a list of buttons and not a `tablist`, because each has a second button that closes it. */
@@ -37,7 +36,7 @@ export function TabBar({ app }: { readonly app: AppState }): JSX.Element {
           class="quiet link"
           aria-label="Copy a link to this tab"
           title="Copy a link to this tab (Alt L)"
-          onClick={() => void copyLink(app)}
+          onClick={() => void import('./copy-link.ts').then(({ copyLink }) => copyLink(app))}
         >
           <Icon name="link" />
         </button>

@@ -1,6 +1,6 @@
 import type { Signal } from '@preact/signals';
 import type { AppState } from '../state/app-state.ts';
-import { copyText } from './CopyButton.tsx';
+import { copyLink } from './copy-link.ts';
 import { useCommands } from './use-commands.ts';
 
 /** The parts of the page in the order of F6. */
@@ -107,17 +107,4 @@ function nextArea(app: AppState): void | false {
 function isAtOrAfter(area: HTMLElement, element: Element | null): boolean {
   if (element === null || element === document.body) return false;
   return area === element || (area.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0;
-}
-
-/** Copies the address that opens the current tab on another machine. It does not run anything there. */
-export async function copyLink(app: AppState): Promise<void> {
-  const tab = app.currentTab.peek();
-  if (tab === undefined) return;
-  const { linkFragment } = await import('../state/share-link.ts');
-  const target = new URL(location.href);
-  target.hash = await linkFragment(tab);
-  await copyText(target.href).then(
-    () => app.notify('The link is copied.'),
-    () => app.notify('The browser refused to copy the link.'),
-  );
 }

@@ -2,7 +2,10 @@ import { type ComponentType, h, type JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
 /** Returns a component whose code is loaded when it is first shown. The chunk stays loaded. */
-export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>): (props: Props) => JSX.Element {
+export function lazy<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+  placeholder: JSX.Element | null = <div class="lazy" aria-busy="true" />,
+): (props: Props) => JSX.Element | null {
   let loaded: ComponentType<Props> | undefined;
   return function Lazy(props) {
     const [state, setState] = useState<{ readonly attempt: number; readonly hasFailed: boolean }>({
@@ -23,7 +26,7 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
       return () => (isGone = true);
     }, [state.attempt]);
     if (loaded !== undefined) return h(loaded, props);
-    if (!state.hasFailed) return <div class="lazy" aria-busy="true" />;
+    if (!state.hasFailed) return placeholder;
     return (
       <div class="lazy" role="alert">
         <p>This part of the console could not be loaded.</p>

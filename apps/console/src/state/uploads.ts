@@ -1,6 +1,6 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { Api } from '../api/api.ts';
-import { sendFile, type Upload } from '../api/upload.ts';
+import type { sendFile, Upload } from '../api/upload.ts';
 import type { FrameInfo } from '../api/types.ts';
 
 /** An upload that runs or has ended. `storing`: all is sent, and the server works on it. */
@@ -27,7 +27,7 @@ export interface Uploads {
 }
 
 /** Creates the list of uploads; `ended` is called with each job that has ended. */
-export function createUploads(api: Api, ended: (job: UploadJob) => void, send: typeof sendFile = sendFile): Uploads {
+export function createUploads(api: Api, ended: (job: UploadJob) => void, send: typeof sendFile = sendLazily): Uploads {
   const jobs = signal<readonly UploadJob[]>([]);
   const aborts = new Map<string, AbortController>();
   const change = (id: string, patch: Partial<UploadJob>): void => {
@@ -70,3 +70,6 @@ export function createUploads(api: Api, ended: (job: UploadJob) => void, send: t
     dismiss,
   };
 }
+
+/** The first rows do not wait for the code of uploads. */
+const sendLazily: typeof sendFile = async (...upload) => (await import('../api/upload.ts')).sendFile(...upload);
