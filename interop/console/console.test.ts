@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { bearer, CALLERS, callersFileOf } from '../../apps/server/test/callers.ts';
 import { sharedProcess, startProcess, testFile } from '../../apps/server/test/server-process.ts';
-import { useBrowser, violationsIn } from './open-console.ts';
+import { GONE, useBrowser, violationsIn, WITHOUT_TOKEN } from './open-console.ts';
 
 const open = useBrowser();
 
@@ -100,7 +100,7 @@ describe('with tokens', () => {
     const server = await startProcess({ env: { SERVICE_AUTH_CALLERS_FILE: file } });
     const { token } = CALLERS.read;
     expect((await server.fetch('/frames', { headers: { authorization: bearer(token) } })).status).toBe(200);
-    const { page } = await open(server.url);
+    const { page } = await open(server.url, { expected: [WITHOUT_TOKEN] });
     await page.getByLabel('Token').fill(token);
     await page.keyboard.press('Enter');
     await page.getByLabel('Token').waitFor({ state: 'detached' });
@@ -118,7 +118,7 @@ describe('with tokens', () => {
 test('says that the server is gone', async () => {
   const server = await startProcess();
   await server.put('trades', TRADES);
-  const { page } = await open(server.url);
+  const { page } = await open(server.url, { expected: [GONE] });
   await openFrame(page, 'trades');
   server.child.kill('SIGKILL');
   await server.exited;

@@ -2,6 +2,13 @@ import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 
+/** A statement that is refused. */
+export const REFUSED = /^\/exec: Failed to load resource: .* 400 \(Bad Request\)$/;
+/** A request without a token. */
+export const WITHOUT_TOKEN = /: Failed to load resource: .* 401 \(Unauthorized\)$/;
+/** A request to a server that is gone. */
+export const GONE = /: Failed to load resource: net::ERR_(CONNECTION_\w+|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING)$/;
+
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 /** A page that is open, and what went wrong in it. */
@@ -11,19 +18,28 @@ export interface OpenConsole {
   readonly problems: string[];
 }
 
+/** How a page is opened. */
+export interface OpenOptions extends BrowserContextOptions {
+  /** Responses that the test asks for, which Chromium itself reports as errors. */
+  readonly expected?: readonly RegExp[];
+}
+
 /** Starts a browser before the tests of a file; returns a function that opens the console at an address. */
-export function useBrowser(): (url: string, options?: BrowserContextOptions) => Promise<OpenConsole> {
+export function useBrowser(): (url: string, options?: OpenOptions) => Promise<OpenConsole> {
   let browser: Browser;
   beforeAll(async () => {
     const executablePath = process.env['SVC_CHROMIUM'] ?? 'chromium';
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--enable-precise-memory-info'] });
   });
   afterAll(async () => browser?.close());
-  return async (url, options = {}) => {
+  return async (url, { expected = [], ...options } = {}) => {
     const context = await browser.newContext(options);
     const page = await context.newPage();
     const problems: string[] = [];
-    page.on('console', (message) => problems.push(message.text()));
+    page.on('console', (message) => {
+      const { pathname } = new URL(message.location().url || url);
+      problems.push(`${pathname}: ${message.text()}`);
+    });
     page.on('pageerror', (error) => problems.push(error.message));
     page.on('request', (request) => {
       const target = new URL(request.url());
@@ -31,8 +47,7 @@ export function useBrowser(): (url: string, options?: BrowserContextOptions) => 
     });
     onTestFinished(async () => {
       await context.close();
-      // Chromium reports failed requests, which are responses that a test asked for.
-      expect(problems.filter((text) => !text.startsWith('Failed to load resource'))).toEqual([]);
+      expect(problems.filter((text) => !expected.some((pattern) => pattern.test(text)))).toEqual([]);
     });
     page.setDefaultTimeout(10_000);
     await page.goto(url);
