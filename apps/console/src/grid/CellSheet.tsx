@@ -1,10 +1,10 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { JSX } from 'preact';
 import type { ColumnInfo } from '../api/types.ts';
+import { copyText } from '../panes/copy-text.ts';
 import type { RowSource } from '../rows/row-source.ts';
 import { visibleText } from '../rows/visible-text.ts';
 import { hexText, indentedJson, MAX_SHEET_CHARACTERS } from './cell-views.ts';
-import { writeClipboard } from './copy.ts';
 
 interface Props {
   readonly source: RowSource;
@@ -83,7 +83,7 @@ function Value({ text, info }: { readonly text: string; readonly info: ColumnInf
   const chosen = form ?? (json === undefined ? 'text' : 'json');
   const shown = chosen === 'hex' ? hexText(text, info) : chosen === 'json' ? (json ?? text) : text;
   const copy = (): void => {
-    writeClipboard(text).then(
+    copyText(text).then(
       () => setCopied('Copied'),
       () => setCopied('Could not copy'),
     );

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api/api-error.ts';
+import { copyText } from '../panes/copy-text.ts';
 import { lazy } from '../panes/lazy.tsx';
 import type { RowSource } from '../rows/row-source.ts';
-import { writeClipboard } from './copy.ts';
 import { type GridCommand, listenToInput } from './grid-input.ts';
 import { createGridView, type GridView } from './grid-view.ts';
 import { selectCell, selectedRange } from './selection.ts';
@@ -123,7 +123,7 @@ async function copy({ state }: GridView, withHeads: boolean, setStatus: (status:
   try {
     if (cells > 1000) setStatus(`Copying ${cells.toLocaleString('en')} cells…`);
     const { rangeAsTsv } = await overlays();
-    await writeClipboard(await rangeAsTsv(state.source, range, { withHeads }));
+    await copyText(await rangeAsTsv(state.source, range, { withHeads }));
     setStatus(cells === 1 ? 'Copied the cell.' : `Copied ${cells.toLocaleString('en')} cells.`);
   } catch (error) {
     setStatus(error instanceof Error ? error.message : String(error));

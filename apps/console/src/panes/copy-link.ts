@@ -1,6 +1,6 @@
 import type { AppState } from '../state/app-state.ts';
 import { linkFragment } from '../state/share-link.ts';
-import { copyText } from './CopyButton.tsx';
+import { copyText } from './copy-text.ts';
 
 /** Copies the address that opens the current tab on another machine. It does not run anything there. */
 export async function copyLink(app: AppState): Promise<void> {
