@@ -98,6 +98,11 @@ const SECTIONS = [
     text: 'A small read of a frame by its handle, over 16 connections, in CPU time of the server, relative to a server without authentication. The last side sends a JWT to a server that ignores it.',
   },
   {
+    name: 'metrics',
+    title: 'Metrics',
+    text: 'A small read of a frame by its handle, over 16 connections, in CPU time of the server, with metrics and without.',
+  },
+  {
     name: 'mixed-clients',
     title: 'Many clients',
     text: 'The clients send different requests: the first rows, other windows, `/ping`, the list of frames.',
