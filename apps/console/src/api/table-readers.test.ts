@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { encodeArrowStream, encodeJsonTable } from '../../../../packages/frames/src/index.ts';
-import { bytesOf, SAMPLE_FRAMES, streamOfSample } from '../../../../packages/frames/src/testing/index.ts';
+import { encodeArrowStream, encodeJsonTable } from '@svc/frames';
+import { bytesOf, SAMPLE_FRAMES, streamOfSample } from '@svc/frames/testing';
 import { createArrowReader, NotExact } from './arrow-reader.ts';
 import { createIpcSplitter } from './ipc-messages.ts';
 import { createJsonTableReader } from './json-table-reader.ts';

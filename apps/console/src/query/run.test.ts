@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { signal } from '@preact/signals';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { encodeArrowStream } from '../../../../packages/frames/src/index.ts';
-import { bytesOf, longFrame, SAMPLE_FRAMES, streamOfSample } from '../../../../packages/frames/src/testing/index.ts';
+import { encodeArrowStream } from '@svc/frames';
+import { bytesOf, longFrame, SAMPLE_FRAMES, streamOfSample } from '@svc/frames/testing';
 import { createApi } from '../api/api.ts';
 import { MAX_ROWS } from '../api/sql-stream.ts';
 import type { ColumnInfo } from '../api/types.ts';

@@ -1,10 +1,5 @@
-import { encodeArrowStream } from '../../../../packages/frames/src/index.ts';
-import {
-  bytesOf,
-  SAMPLE_FRAMES,
-  type SampleFrame,
-  streamOfSample,
-} from '../../../../packages/frames/src/testing/index.ts';
+import { encodeArrowStream } from '@svc/frames';
+import { bytesOf, SAMPLE_FRAMES, type SampleFrame, streamOfSample } from '@svc/frames/testing';
 import { describe, expect, test } from 'vitest';
 import { blockFromArrow, blockFromJson, type CellBlock, cellOfJson } from './cell-block.ts';
 import { visibleText } from './visible-text.ts';

@@ -1,7 +1,7 @@
-import { createMemoryStore } from '../../../../packages/frames/src/index.ts';
-import { createService, type Service } from '../../../../packages/service/src/index.ts';
+import { createMemoryStore } from '@svc/frames';
+import { createService, type Service } from '@svc/service';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createExecApp } from '../../../../packages/exec-http/src/index.ts';
+import { createExecApp } from '@svc/exec-http';
 import { createApi } from '../api/api.ts';
 import type { FrameInfo } from '../api/types.ts';
 import { createFrameRows } from './frame-rows.ts';
