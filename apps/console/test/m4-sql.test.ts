@@ -65,7 +65,7 @@ function expectedLine(points: readonly { place: Place; text: string }[], range: 
   }
   const kept = [...columns.values()].flatMap((members) => {
     const byValue = members.toSorted((a, b) => Number(a.text) - Number(b.text));
-    const chosen = new Set([members[0], byValue[0]!, byValue.at(-1)!, members.at(-1)!]);
+    const chosen = new Set([members[0], byValue[0]!, byValue.at(-1)!, members.at(-1)]);
     return members.filter((member) => chosen.has(member));
   });
   return { places: kept.map(({ place }) => place), texts: kept.map(({ text }) => text) };

@@ -1,5 +1,6 @@
 import type { Api } from './api.ts';
 import { ApiError } from './api-error.ts';
+import { jsonOf } from './json-of.ts';
 
 /** SQL that runs, as `GET /queries/{id}` shows it. */
 export interface RunningSql {
@@ -21,7 +22,7 @@ export interface RunningSql {
  */
 export async function readQuery(api: Api, id: string, signal?: AbortSignal): Promise<RunningSql | undefined> {
   const response = await api.request('/queries', { ...(signal && { signal }) });
-  const { queries } = (await response.json()) as { readonly queries: readonly ListedSql[] };
+  const { queries } = await jsonOf<{ readonly queries: readonly ListedSql[] }>(response);
   const query = queries.find((one) => one.id === id);
   if (query?.queuePosition === undefined) return query;
   const queueLength = queries.filter(({ state, engine }) => state === 'queued' && engine === query.engine).length;

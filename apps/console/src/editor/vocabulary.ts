@@ -1,4 +1,5 @@
 import type { Api } from '../api/api.ts';
+import { jsonOf } from '../api/json-of.ts';
 import type { ColumnInfo, EngineName } from '../api/types.ts';
 
 /** A function of an engine. */
@@ -74,7 +75,7 @@ async function loadRows(api: Api, engine: EngineName, sql: string): Promise<read
     headers: { 'content-type': 'application/sql' },
     body: sql,
   });
-  const { dataset } = (await response.json()) as { readonly dataset?: readonly (readonly unknown[])[] };
+  const { dataset } = await jsonOf<{ readonly dataset?: readonly (readonly unknown[])[] }>(response);
   return dataset ?? [];
 }
 

@@ -1,4 +1,5 @@
 import type { Api } from '../api/api.ts';
+import { jsonOf } from '../api/json-of.ts';
 import type { EngineName, FrameInfo } from '../api/types.ts';
 
 /** What to keep, and how. */
@@ -39,5 +40,5 @@ export async function keepAnswer(api: Api, request: KeepRequest): Promise<FrameI
     requestId,
     signal,
   });
-  return (await response.json()) as FrameInfo;
+  return await jsonOf<FrameInfo>(response);
 }
