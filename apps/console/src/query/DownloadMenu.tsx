@@ -27,6 +27,11 @@ export function DownloadMenu(props: {
     details.current.open = false;
     details.current.querySelector('summary')?.focus();
   };
+  const closeOnEscape = (event: KeyboardEvent): void => {
+    if (event.key !== 'Escape' || !isOpen.value) return;
+    event.preventDefault();
+    close();
+  };
   useCommands(app, [{ id: 'query.download', title: 'Download the answer', group: 'Query', key: 'd', run: open }], []);
   const save = (format: DownloadFormat): void => {
     close();
@@ -42,23 +47,18 @@ export function DownloadMenu(props: {
       class="download-menu"
       ref={details}
       onToggle={(event) => (isOpen.value = event.currentTarget.open)}
-      onKeyDown={(event) => {
-        if (event.key !== 'Escape' || !isOpen.value) return;
-        event.preventDefault();
-        close();
-      }}
       onFocusOut={(event) => {
         const next = event.relatedTarget;
         if (next instanceof Node && !event.currentTarget.contains(next)) event.currentTarget.open = false;
       }}
     >
-      <summary title="Download the answer (D)">
+      <summary title="Download the answer (D)" onKeyDown={closeOnEscape}>
         <Icon name="download" /> Download
       </summary>
       <ul>
         {downloadFormats(app.info.value, request.engine).map((format) => (
           <li key={format.format}>
-            <button type="button" class="quiet" onClick={() => save(format)}>
+            <button type="button" class="quiet" onKeyDown={closeOnEscape} onClick={() => save(format)}>
               {format.format}
             </button>
           </li>
