@@ -104,7 +104,7 @@ function Value({ text, info }: { readonly text: string; readonly info: ColumnInf
           {shown.length > MAX_SHEET_CHARACTERS && '; the first 1,000,000 are shown, Copy takes all'}
         </span>
       </header>
-      {/* A long text scrolls: it can be reached by keyboard. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- A long text scrolls, also by keyboard. */}
       <pre tabIndex={0} aria-label="Value">
         {shown.slice(0, MAX_SHEET_CHARACTERS)}
       </pre>
