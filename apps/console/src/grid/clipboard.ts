@@ -1,11 +1,11 @@
 import type { CellRange, RowSource } from '../rows/row-source.ts';
 
 /** A copy has at most this many cells, and this many characters. */
-export const MAX_COPIED_CELLS = 200_000;
+const MAX_COPIED_CELLS = 200_000;
 const MAX_COPIED_CHARACTERS = 64 * 1024 * 1024;
 
 /** A range is too large for the clipboard. */
-export class TooMuchToCopy extends Error {
+class TooMuchToCopy extends Error {
   override readonly name = 'TooMuchToCopy';
 }
 

@@ -2,8 +2,8 @@ import type { ColumnInfo } from '../api/types.ts';
 import type { Cell } from '../rows/row-source.ts';
 import { clamp } from './scroll-map.ts';
 
-export const MIN_COLUMN_PX = 48;
-export const MAX_COLUMN_PX = 2000;
+const MIN_COLUMN_PX = 48;
+const MAX_COLUMN_PX = 2000;
 const MAX_FITTED_PX = 360;
 const UNMEASURED_PX = 120;
 /** The space left and right of a text. */

@@ -14,7 +14,7 @@ export interface CellBlock {
 }
 
 /** By default flechette reads 64-bit integers, timestamps and decimals as doubles, and loses digits. */
-export const EXACT = { useBigInt: true, useBigIntTimestamp: true, useDecimalInt: true } as const;
+const EXACT = { useBigInt: true, useBigIntTimestamp: true, useDecimalInt: true } as const;
 
 /** Decodes an Arrow stream. Throws if flechette cannot read one of its types. */
 export function blockFromArrow(bytes: Uint8Array): CellBlock {

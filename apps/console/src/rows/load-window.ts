@@ -62,7 +62,7 @@ async function load(
 }
 
 /** Returns whether an etag is that of a version, compressed or not. */
-export function isVersion(etag: string | null, version: string): boolean {
+function isVersion(etag: string | null, version: string): boolean {
   return etag === `"${version}"` || etag === `"${version}-gzip"`;
 }
 

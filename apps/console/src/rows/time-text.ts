@@ -19,7 +19,7 @@ export function timestampText(value: bigint, unit: TimeUnitIndex): string {
 }
 
 /** Returns the text of a date, given in days since 1970. */
-export function dateText(day: bigint): string {
+function dateText(day: bigint): string {
   return `${dayText(day)}T00:00:00.000Z`;
 }
 

@@ -20,7 +20,7 @@ function symbolOf(character: string): string {
 }
 
 export const NULL_CELL: Cell = { text: 'null', look: 'null' };
-export const EMPTY_CELL: Cell = { text: '\u2423', look: 'empty' };
+const EMPTY_CELL: Cell = { text: '\u2423', look: 'empty' };
 
 /**
  * Returns the cell of a text. `bytes` is the length of the whole value, if the text is only its start or may be longer than
