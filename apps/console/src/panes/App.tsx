@@ -5,7 +5,7 @@ import type { AppState } from '../state/app-state.ts';
 import { Banners } from './Banners.tsx';
 import { FramePane } from './FramePane.tsx';
 import { Header } from './Header.tsx';
-import { Sheets } from './Sheets.tsx';
+import { Sheets } from '../sheets/Sheets.tsx';
 import { Sidebar } from './Sidebar.tsx';
 import { TabBar } from './TabBar.tsx';
 import { lazy } from './lazy.tsx';
@@ -17,7 +17,7 @@ type AppProps = { readonly app: AppState };
 // Not on the way to the first rows.
 const EmptyServer = lazy<AppProps>(async () => (await import('./EmptyServer.tsx')).EmptyServer);
 const Background = lazy(async () => (await import('./Background.tsx')).Background, null);
-const SignIn = lazy<AppProps>(async () => (await import('./SignIn.tsx')).SignIn);
+const SignIn = lazy<AppProps>(async () => (await import('../sheets/SignIn.tsx')).SignIn);
 const UploadTray = lazy<AppProps>(async () => (await import('./UploadTray.tsx')).UploadTray);
 
 /** The whole page. */

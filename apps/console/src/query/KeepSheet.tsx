@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { ApiError } from '../api/api-error.ts';
 import type { FrameInfo } from '../api/types.ts';
-import { Dialog } from '../panes/Dialog.tsx';
+import { Dialog } from '../sheets/Dialog.tsx';
 import { ErrorBox } from '../panes/ErrorBox.tsx';
 import type { AppState } from '../state/app-state.ts';
 import { countOf } from '../state/format.ts';

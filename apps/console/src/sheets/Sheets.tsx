@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { AppState } from '../state/app-state.ts';
-import { lazy } from './lazy.tsx';
+import { lazy } from '../panes/lazy.tsx';
 
 type SheetProps = { readonly app: AppState };
 

@@ -4,7 +4,7 @@ import type { UploadMode } from '../api/upload.ts';
 import type { AppState } from '../state/app-state.ts';
 import { formatBytes } from '../state/format.ts';
 import { compressionOf, isTextFormat, type UploadOptions } from '../state/upload-plan.ts';
-import { Icon } from './Icon.tsx';
+import { Icon } from '../panes/Icon.tsx';
 
 interface FormProps {
   readonly app: AppState;

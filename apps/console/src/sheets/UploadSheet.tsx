@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks';
 import type { AppState } from '../state/app-state.ts';
 import { faultOf, optionsFor, type UploadOptions, uploadOf } from '../state/upload-plan.ts';
 import { Dialog } from './Dialog.tsx';
-import { Icon } from './Icon.tsx';
+import { Icon } from '../panes/Icon.tsx';
 import { UploadForm } from './UploadForm.tsx';
 
 interface Item {

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { AppState } from '../state/app-state.ts';
 import type { Command } from '../state/commands.ts';
 import { Dialog } from './Dialog.tsx';
-import { Key } from './Key.tsx';
+import { Key } from '../panes/Key.tsx';
 
 const GROUPS: readonly Command['group'][] = ['Go to', 'Tabs', 'Query', 'Rows', 'Frame', 'Console'];
 

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { AppState } from '../state/app-state.ts';
 import { Dialog } from './Dialog.tsx';
-import { ErrorBox } from './ErrorBox.tsx';
+import { ErrorBox } from '../panes/ErrorBox.tsx';
 
 /** Asks for a token. It is in no storage: a reload asks again. */
 export function SignIn({ app }: { readonly app: AppState }): JSX.Element {

@@ -4,7 +4,7 @@ import type { AppState } from '../state/app-state.ts';
 import { countOf, formatSpan, formatTime } from '../state/format.ts';
 import type { HistoryEntry } from '../state/history.ts';
 import { Dialog } from './Dialog.tsx';
-import { Icon } from './Icon.tsx';
+import { Icon } from '../panes/Icon.tsx';
 
 /** The SQL that was run in this browser. An entry opens in a new tab and does not run. */
 export function HistorySheet({ app }: { readonly app: AppState }): JSX.Element {

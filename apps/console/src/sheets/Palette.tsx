@@ -4,8 +4,8 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { AppState } from '../state/app-state.ts';
 import { type PaletteItem, paletteItems } from '../state/palette-items.ts';
 import { Dialog } from './Dialog.tsx';
-import { Icon } from './Icon.tsx';
-import { Key } from './Key.tsx';
+import { Icon } from '../panes/Icon.tsx';
+import { Key } from '../panes/Key.tsx';
 
 const ICONS = { frame: 'table', tab: 'code', command: 'chevron' } as const;
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { Icon } from './Icon.tsx';
+import { Icon } from '../panes/Icon.tsx';
 
 /** A modal dialog. Escape, the button and a click beside it close it; then the focus is again where it was. */
 export function Dialog(props: {
