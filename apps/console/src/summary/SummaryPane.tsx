@@ -125,8 +125,12 @@ function SummaryRow(props: {
         {nulls > 0 && <small>{share(nulls, rows)}</small>}
       </td>
       <td>{grouped(String(distinct))}</td>
-      <td class="summary-text">{min ?? '–'}</td>
-      <td class="summary-text">{max ?? '–'}</td>
+      <td class="summary-text" title={min ?? undefined}>
+        {min ?? '–'}
+      </td>
+      <td class="summary-text" title={max ?? undefined}>
+        {max ?? '–'}
+      </td>
       <td>{mean ?? '–'}</td>
     </tr>
   );
