@@ -20,7 +20,7 @@ export default defineConfig({
             { name: 'analysis', test: /src\/(?:chart|summary|plan)\/(?!draw|paint|pixels|theme-colours)/ },
             {
               name: 'query',
-              test: /src\/(?:query\/|api\/(?:queries|download|sql-stream|ipc-messages|arrow-)|editor\/(?:vocabulary|sql-tokens|statement-at|error-place)|panes\/(?:run-new-query|EngineSwitch))/,
+              test: /src\/(?:query\/(?!Draft)|api\/(?:queries|download|sql-stream|ipc-messages|arrow-)|editor\/(?:vocabulary|sql-tokens|statement-at|error-place)|panes\/(?:run-new-query|EngineSwitch))/,
             },
             {
               name: 'sheets',

@@ -27,6 +27,7 @@ export interface Editor {
   /** Replaces the text; it can be undone. */
   setText(text: string): void;
   selection(): TextRange;
+  select(range: TextRange): void;
   focus(): void;
   /** The words have changed. */
   refreshWords(): void;
@@ -69,6 +70,7 @@ export function createEditor(options: EditorOptions): Editor {
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
     },
     selection: () => view.state.selection.main,
+    select: ({ from, to }) => view.dispatch({ selection: { anchor: from, head: to }, scrollIntoView: true }),
     focus: () => view.focus(),
     refreshWords: () => view.dispatch({ effects: language.reconfigure(languageOf(options.words())) }),
     showError(range, message) {

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { Draft } from '../query/Draft.tsx';
 import type { AppState } from '../state/app-state.ts';
 import { Banners } from './Banners.tsx';
 import { FramePane } from './FramePane.tsx';
@@ -10,7 +11,7 @@ import { Sidebar } from './Sidebar.tsx';
 import { TabBar } from './TabBar.tsx';
 import { lazy } from './lazy.tsx';
 
-const QueryPane = lazy(async () => (await import('../query/QueryPane.tsx')).QueryPane);
+const QueryPane = lazy(async () => (await import('../query/QueryPane.tsx')).QueryPane, Draft);
 
 type AppProps = { readonly app: AppState };
 

@@ -1,10 +1,13 @@
 import { type ComponentType, h, type JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
-/** Returns a component whose code is loaded when it is first shown. The chunk stays loaded. */
+/**
+ * Returns a component whose code is loaded when it is first shown. The chunk stays loaded.
+ * @param Meanwhile what is shown until then; null: nothing
+ */
 export function lazy<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
-  placeholder: JSX.Element | null = <div class="lazy" aria-busy="true" />,
+  Meanwhile?: ComponentType<Props> | null,
 ): (props: Props) => JSX.Element | null {
   let loaded: ComponentType<Props> | undefined;
   return function Lazy(props) {
@@ -26,7 +29,13 @@ export function lazy<Props extends object>(
       return () => (isGone = true);
     }, [state.attempt]);
     if (loaded !== undefined) return h(loaded, props);
-    if (!state.hasFailed) return placeholder;
+    if (!state.hasFailed && Meanwhile === null) return null;
+    if (!state.hasFailed)
+      return (
+        <div class="lazy" aria-busy="true">
+          {Meanwhile && h(Meanwhile, props)}
+        </div>
+      );
     return (
       <div class="lazy" role="alert">
         <p>This part of the console could not be loaded.</p>

@@ -24,7 +24,7 @@ export function QueryPane({ app, tab }: { readonly app: AppState; readonly tab: 
   return (
     <section class="query-pane" aria-label={`Query ${tab.title}`}>
       <div class="query-top" style={{ height: `${share.value}%` }}>
-        <EditorArea session={session} />
+        <EditorArea app={app} tab={tab} session={session} />
         <RunBar app={app} tab={tab} session={session} onKeep={onKeep} />
       </div>
       <Divider share={share} />

@@ -123,10 +123,10 @@ function createTabRunner(app: AppState, id: string, editor: ReadonlySignal<Edito
   return runner;
 }
 
-/** Returns what would run now: what is selected, else the statement at the cursor. */
+/** Returns what would run now: what is selected, else the statement at the cursor; without an editor, the last one. */
 function chosenStatement(editor: Editor | undefined, tab: QueryTab | undefined): Statement | undefined {
   const text = editor?.text() ?? tab?.sql ?? '';
-  const { from, to } = editor?.selection() ?? { from: 0, to: 0 };
+  const { from, to } = editor?.selection() ?? { from: text.length, to: text.length };
   const selected = text.slice(from, to);
   return selected.trim() === '' ? statementAt(text, to) : { from, to, text: selected };
 }
