@@ -1,11 +1,10 @@
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Page } from 'playwright-core';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { bearer, CALLERS, callersFileOf } from '../../apps/server/test/callers.ts';
 import { sharedProcess, startProcess, testFile } from '../../apps/server/test/server-process.ts';
-import { GONE, useBrowser, violationsIn, WITHOUT_TOKEN } from './open-console.ts';
+import { cellsOf, openFrame, useBrowser, violationsIn, WITHOUT_TOKEN } from './open-console.ts';
 
 const open = useBrowser();
 
@@ -14,20 +13,6 @@ const TRADES = [
   { id: 2, symbol: 'ETH', price: 3.25 },
   { id: 3, symbol: null, price: null },
 ];
-
-/** Opens a frame from the list. */
-async function openFrame(page: Page, handle: string): Promise<void> {
-  await page
-    .getByRole('region', { name: /^Frames/ })
-    .getByRole('button', { name: new RegExp(`^${handle} `) })
-    .click();
-  await page.getByRole('gridcell').first().waitFor();
-}
-
-/** The texts of the cells that the grid shows, when it has come to rest. */
-function cellsOf(page: Page): Promise<string[]> {
-  return page.getByRole('gridcell').allInnerTexts();
-}
 
 /** A proxy that has the server at `/data/`. */
 async function serveBelow(target: string): Promise<string> {
@@ -68,21 +53,6 @@ test('works below a path of a proxy', async () => {
   await expect.poll(() => cellsOf(page)).toContain('BTC');
 });
 
-test('runs SQL from the keyboard alone', async () => {
-  const server = await sharedProcess();
-  await server.put('trades', TRADES);
-  const { page } = await open(server.url);
-  await page.getByRole('searchbox').waitFor();
-  await page.keyboard.press('Alt+t');
-  await page.locator('.cm-content').waitFor();
-  await page.locator('.cm-content').focus();
-  await page.keyboard.press('Control+a');
-  await page.keyboard.type('select 42 * count(*) as answer from trades', { delay: 2 });
-  await page.keyboard.press('Escape');
-  await page.keyboard.press('Control+Enter');
-  await expect.poll(() => cellsOf(page)).toEqual(['126']);
-});
-
 test('puts a file that is chosen, and lists its frame', async () => {
   const server = await sharedProcess();
   const { page } = await open(server.url);
@@ -115,14 +85,21 @@ describe('with tokens', () => {
   });
 });
 
-test('says that the server is gone', async () => {
-  const server = await startProcess();
-  await server.put('trades', TRADES);
-  const { page } = await open(server.url, { expected: [GONE] });
-  await openFrame(page, 'trades');
-  server.child.kill('SIGKILL');
-  await server.exited;
-  await page.getByRole('button', { name: 'Try now' }).waitFor({ timeout: 30_000 });
+test('shows the line and the column of a value that cannot be read in a file', async () => {
+  const server = await sharedProcess();
+  const { page } = await open(server.url, {
+    expected: [/^\/frames\/broken: Failed to load resource: .* 400 \(Bad Request\)$/],
+  });
+  await page.getByRole('button', { name: 'Upload, or drop files here' }).click();
+  const file = { name: 'broken.csv', mimeType: 'text/csv', buffer: Buffer.from('id,price\n1,2.5\n2,cheap\n') };
+  await page.locator('input[type=file]').first().setInputFiles(file);
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('Reading options').click();
+  await dialog.getByLabel('Columns and types').fill('id:LONG,price:DOUBLE');
+  await dialog.getByRole('button', { name: 'Upload', exact: true }).click();
+  const message = await page.getByRole('region', { name: 'Uploads' }).getByRole('alert').innerText();
+  expect(message).toContain('Line 3 of the CSV file, column "price": "cheap"');
+  expect((await server.fetch('/frames/broken')).status).toBe(404);
 });
 
 describe.each([

@@ -2,8 +2,15 @@ import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 
+const ARGS = [
+  '--no-sandbox',
+  '--enable-precise-memory-info',
+  // A name that its owner points at this machine.
+  '--host-resolver-rules=MAP rebound.example 127.0.0.1',
+];
+
 /** A statement that is refused. */
-export const REFUSED = /^\/exec: Failed to load resource: .* 400 \(Bad Request\)$/;
+export const REFUSED = /^\/(exec|exp): Failed to load resource: .* 400 \(Bad Request\)$/;
 /** A request without a token. */
 export const WITHOUT_TOKEN = /: Failed to load resource: .* 401 \(Unauthorized\)$/;
 /** A request to a server that is gone. */
@@ -29,7 +36,7 @@ export function useBrowser(): (url: string, options?: OpenOptions) => Promise<Op
   let browser: Browser;
   beforeAll(async () => {
     const executablePath = process.env['SVC_CHROMIUM'] ?? 'chromium';
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--enable-precise-memory-info'] });
+    browser = await chromium.launch({ executablePath, args: ARGS });
   });
   afterAll(async () => browser?.close());
   return async (url, { expected = [], ...options } = {}) => {
@@ -53,6 +60,20 @@ export function useBrowser(): (url: string, options?: OpenOptions) => Promise<Op
     await page.goto(url);
     return { page, problems };
   };
+}
+
+/** Opens a frame from the list. */
+export async function openFrame(page: Page, handle: string): Promise<void> {
+  await page
+    .getByRole('region', { name: /^Frames/ })
+    .getByRole('button', { name: new RegExp(`^${handle} `) })
+    .click();
+  await page.getByRole('gridcell').first().waitFor();
+}
+
+/** The texts of the cells that the grid shows, when it has come to rest. */
+export function cellsOf(page: Page): Promise<string[]> {
+  return page.getByRole('gridcell').allInnerTexts();
 }
 
 /** What axe finds in a page, opened with `bypassCSP`. */

@@ -38,6 +38,8 @@ export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The text of the configuration file. */
   readonly toml?: string;
+  /** Flags of the listeners. Default: free loopback ports. */
+  readonly listeners?: readonly string[];
   /** Registers the cleanup. Default: the process ends with the test. */
   readonly onEnd?: (end: () => Promise<void>) => void;
 }
@@ -77,10 +79,11 @@ export async function startProcess({
   args = [],
   env = {},
   toml,
+  listeners = LOCAL_LISTENERS,
   onEnd = onTestFinished,
 }: ServerOptions = {}): Promise<ServerProcess> {
   const config = toml === undefined ? [] : ['--config', tomlFile(toml)];
-  const child = spawn(process.execPath, [BINARY, ...LOCAL_LISTENERS, ...config, ...args], {
+  const child = spawn(process.execPath, [BINARY, ...listeners, ...config, ...args], {
     env: environment(env),
     stdio: ['ignore', 'inherit', 'pipe'],
   });
@@ -90,17 +93,17 @@ export async function startProcess({
     await exited;
   });
   const log: LogLine[] = [];
-  const listeners = new Set<(line: LogLine) => void>();
+  const waiting = new Set<(line: LogLine) => void>();
   createInterface({ input: child.stderr }).on('line', (text) => {
     const line = toLogLine(text);
     log.push(line);
-    for (const listener of listeners) listener(line);
+    for (const listener of waiting) listener(line);
   });
   const logged = (fits: (line: LogLine) => boolean): Promise<LogLine> =>
     new Promise((resolve) => {
       const past = log.find(fits);
       if (past) return resolve(past);
-      listeners.add((line) => fits(line) && resolve(line));
+      waiting.add((line) => fits(line) && resolve(line));
       return undefined;
     });
   const ready = await Promise.race([
