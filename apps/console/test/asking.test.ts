@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { SLOW } from '../../../test/tier.ts';
 import { createAsking } from '../src/chart/asking.ts';
 import { type Engine, startEngine } from './engine.ts';
 
@@ -18,7 +19,7 @@ async function runningQueries(): Promise<number> {
   return queries.length;
 }
 
-test('what runs is seen while it runs, and cancelling ends it at the server', async () => {
+test('what runs is seen while it runs, and cancelling ends it at the server', SLOW, async () => {
   const asking = createAsking(engine.api);
   const result = asking.run('local', (ask) => ask(LONG_SQL));
   await expect.poll(() => asking.state.value.running?.state).toBe('running');

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SLOW } from '../../../test/tier.ts';
 import { axisOf, type Range } from '../src/chart/axis.ts';
 import { bucketsOf } from '../src/chart/bucket.ts';
 import type { ChartReader } from '../src/chart/chart-reader.ts';
@@ -83,7 +84,7 @@ describe('SQL and rows in memory agree', () => {
     expect(rows).toEqual(await memory.candles(x, ohlc, undefined, part));
   });
 
-  test('on the summaries of all columns', async () => {
+  test('on the summaries of all columns', SLOW, async () => {
     const rows = await rowsInMemory(source, engine.ask);
     for (const [index, { name, type }] of source.columns.entries()) {
       if (type === 'ARRAY') continue;

@@ -1,11 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { encodeArrowStream, encodeJsonTable } from '@svc/frames';
 import { bytesOf, SAMPLE_FRAMES, streamOfSample } from '@svc/frames/testing';
+import { byTier, SLOW } from '../../../../test/tier.ts';
 import { createArrowReader, NotExact } from './arrow-reader.ts';
 import { createIpcSplitter } from './ipc-messages.ts';
 import { createJsonTableReader } from './json-table-reader.ts';
 
 const samples = SAMPLE_FRAMES.map((sample) => [sample.name, sample] as const);
+
+/** Those whose JSON takes a second or more to read at every cut. */
+const LARGE = new Set(['every type side by side', 'wide', 'huge texts']);
+const large = samples.filter(([name]) => LARGE.has(name));
+const small = samples.filter(([name]) => !LARGE.has(name));
 
 /** The bytes as they may arrive: cut in two at an offset. */
 function cutAt(bytes: Uint8Array, at: number): Uint8Array[] {
@@ -83,18 +89,24 @@ describe('an Arrow answer', () => {
 });
 
 describe('a JSON table', () => {
-  test.each(samples)('of "%s" has the exact text of every cell, however its bytes are cut', async (_name, sample) => {
-    const bytes = await bytesOf(encodeJsonTable(streamOfSample(sample), { query: 'a "b" [c] {d} \\' }));
-    const expected = sample.rows.map(({ json }) => json);
-    for (const at of cuts(bytes.length)) {
-      const reader = createJsonTableReader();
-      const batches = cutAt(bytes, at).flatMap((chunk) => reader.push(chunk));
-      const rows = batches.flatMap((batch) => (batch.kind === 'json' ? batch.rows : []));
-      expect(rows).toEqual(expected);
-      expect([reader.isComplete, reader.members.get('count')]).toEqual([true, expected.length]);
-      expect(reader.columns?.map(({ type }) => type)).toEqual(sample.types);
-    }
-  });
+  for (const [options, cases] of [...byTier(small), [SLOW, large] as const]) {
+    test.each(cases)(
+      'of "%s" has the exact text of every cell, however its bytes are cut',
+      options,
+      async (_name, sample) => {
+        const bytes = await bytesOf(encodeJsonTable(streamOfSample(sample), { query: 'a "b" [c] {d} \\' }));
+        const expected = sample.rows.map(({ json }) => json);
+        for (const at of cuts(bytes.length)) {
+          const reader = createJsonTableReader();
+          const batches = cutAt(bytes, at).flatMap((chunk) => reader.push(chunk));
+          const rows = batches.flatMap((batch) => (batch.kind === 'json' ? batch.rows : []));
+          expect(rows).toEqual(expected);
+          expect([reader.isComplete, reader.members.get('count')]).toEqual([true, expected.length]);
+          expect(reader.columns?.map(({ type }) => type)).toEqual(sample.types);
+        }
+      },
+    );
+  }
 
   test('of the time-series database may have spaces, other members, and nested values', () => {
     const text =

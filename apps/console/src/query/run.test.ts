@@ -4,6 +4,7 @@ import { signal } from '@preact/signals';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { encodeArrowStream } from '@svc/frames';
 import { bytesOf, longFrame, SAMPLE_FRAMES, streamOfSample } from '@svc/frames/testing';
+import { SLOW } from '../../../../test/tier.ts';
 import { createApi } from '../api/api.ts';
 import { MAX_ROWS } from '../api/sql-stream.ts';
 import type { ColumnInfo } from '../api/types.ts';
@@ -175,7 +176,7 @@ describe('a run', () => {
     expect(runner.state.value).toMatchObject({ kind: 'failed', error: { name: 'ServerGone' } });
   });
 
-  test('with more rows than a page holds ends the stream', async () => {
+  test('with more rows than a page holds ends the stream', SLOW, async () => {
     const long = await bytesOf(encodeArrowStream(longFrame(MAX_ROWS + 1)));
     handle = (_request, response) => response.end(long);
     await runner.run(REQUEST);

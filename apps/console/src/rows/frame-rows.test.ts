@@ -2,12 +2,16 @@ import { createMemoryStore } from '@svc/frames';
 import { createService, type Service } from '@svc/service';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createExecApp } from '@svc/exec-http';
+import { SLOW } from '../../../../test/tier.ts';
 import { createApi } from '../api/api.ts';
 import type { FrameInfo } from '../api/types.ts';
 import { createFrameRows } from './frame-rows.ts';
 
 const BASE = 'http://localhost/';
 const OBSERVER = { answered: () => {}, gone: () => {}, unauthenticated: () => {} };
+
+/** Waits until an assertion holds, as long as `expect.poll` does. */
+const until = (assertion: () => void): Promise<void> => vi.waitFor(assertion, { timeout: 15_000 });
 
 describe('the rows of a frame', () => {
   let service: Service;
@@ -57,7 +61,7 @@ describe('the rows of a frame', () => {
     const rows = createFrameRows(api, info, null);
     rows.want(all(info));
     rows.want(all(info));
-    await vi.waitFor(() => expect(rows.cell(2999, 1)).toEqual({ text: 'row 2999', look: 'value' }));
+    await until(() => expect(rows.cell(2999, 1)).toEqual({ text: 'row 2999', look: 'value' }));
     expect(rows.cell(512, 0)).toEqual({ text: '512', look: 'value' });
     expect(sent.map((params) => params.get('limit'))).toEqual(['1,1024', '1025,2048', '2049,3000']);
     expect(mostAtOnce).toBe(3);
@@ -71,7 +75,7 @@ describe('the rows of a frame', () => {
     const info = await put('limited', numbers(1000));
     const rows = createFrameRows(api, info, maxRows);
     rows.want({ firstRow: 0, lastRow: maxRows === 100 ? 127 : 1, firstColumn: 0, lastColumn: 1 });
-    await vi.waitFor(() => expect(sent.map((params) => params.get('limit'))).toEqual(limits));
+    await until(() => expect(sent.map((params) => params.get('limit'))).toEqual(limits));
     rows.close();
   });
 
@@ -79,23 +83,23 @@ describe('the rows of a frame', () => {
     const info = await put('replaced', numbers(2000));
     const rows = createFrameRows(api, info, null);
     rows.want({ firstRow: 0, lastRow: 10, firstColumn: 0, lastColumn: 1 });
-    await vi.waitFor(() => expect(rows.cell(0, 0)?.text).toBe('0'));
+    await until(() => expect(rows.cell(0, 0)?.text).toBe('0'));
     await put('replaced', numbers(1999));
     rows.want({ firstRow: 1500, lastRow: 1510, firstColumn: 0, lastColumn: 1 });
-    await vi.waitFor(() => expect(rows.isOutdated.value).toBe(true));
+    await until(() => expect(rows.isOutdated.value).toBe(true));
     expect([rows.cell(1500, 0), rows.cell(0, 0)?.text]).toEqual([undefined, '0']);
     rows.close();
   });
 
-  test('with long texts come in smaller windows', async () => {
+  test('with long texts come in smaller windows', SLOW, async () => {
     const info = await put(
       'long',
       Array.from({ length: 20 }, (_, id) => ({ id, text: 'x'.repeat(id === 9 ? 9e6 : 1e6) })),
     );
     const rows = createFrameRows(api, info, null);
     rows.want(all(info));
-    await vi.waitFor(() => expect(rows.cell(19, 1)).toBeDefined(), { timeout: 10_000 });
-    await vi.waitFor(() => expect(rows.cell(9, 0)).toEqual({ text: '…', look: 'cut' }));
+    await until(() => expect(rows.cell(19, 1)).toBeDefined());
+    await until(() => expect(rows.cell(9, 0)).toEqual({ text: '…', look: 'cut' }));
     expect(rows.cell(8, 1)).toEqual({ text: 'x'.repeat(256), look: 'cut', bytes: 1e6 });
     expect(await rows.wholeText(9, 1)).toHaveLength(9e6);
     rows.close();
@@ -106,7 +110,7 @@ describe('the rows of a frame', () => {
     const info = await put('wide', [Object.fromEntries(names.map((name, i) => [name, i]))]);
     const rows = createFrameRows(api, info, null);
     rows.want({ firstRow: 0, lastRow: 0, firstColumn: 1, lastColumn: 40 });
-    await vi.waitFor(() => expect([rows.cell(0, 1)?.text, rows.cell(0, 40)?.text]).toEqual(['1', '40']));
+    await until(() => expect([rows.cell(0, 1)?.text, rows.cell(0, 40)?.text]).toEqual(['1', '40']));
     expect([sent.length, rows.cell(0, 69)]).toEqual([2, undefined]);
     rows.close();
   });
@@ -116,9 +120,9 @@ describe('the rows of a frame', () => {
     const rows = createFrameRows(api, info, null);
     isGone = true;
     rows.want(all(info));
-    await vi.waitFor(() => expect(rows.failure.value?.message).toBe('The server does not answer.'));
+    await until(() => expect(rows.failure.value?.message).toBe('The server does not answer.'));
     isGone = false;
-    await vi.waitFor(() => expect(rows.cell(9, 0)?.text).toBe('9'), { timeout: 5000 });
+    await until(() => expect(rows.cell(9, 0)?.text).toBe('9'));
     expect(rows.failure.value).toBeUndefined();
     rows.close();
   });
@@ -128,7 +132,7 @@ describe('the rows of a frame', () => {
     await app.request('/frames/dropped', { method: 'DELETE' });
     const rows = createFrameRows(api, info, null);
     rows.want(all(info));
-    await vi.waitFor(() => expect(rows.failure.value).toMatchObject({ code: 'handle_not_found' }));
+    await until(() => expect(rows.failure.value).toMatchObject({ code: 'handle_not_found' }));
     rows.close();
   });
 });
