@@ -53,7 +53,7 @@ export function DownloadMenu(props: {
       }}
     >
       <summary title="Download the answer (D)" onKeyDown={closeOnEscape}>
-        <Icon name="download" /> Download
+        <Icon name="download" /> <span>Download</span>
       </summary>
       <ul>
         {downloadFormats(app.info.value, request.engine).map((format) => (

@@ -108,7 +108,9 @@ function SummaryRow(props: {
     return (
       <tr>
         {head}
-        <td colSpan={6}>{result?.error ?? '…'}</td>
+        <td class="summary-picture" colSpan={6}>
+          {result?.error ?? '…'}
+        </td>
       </tr>
     );
   }
