@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { watchFiles } from './watch-files.ts';
 
-/** Watches a file whose content is a number. `fail` makes the next loads fail. */
-async function watchNumber() {
+/** Watches a file whose content is a number. `fail` makes the next loads fail, after `failMs`. */
+async function watchNumber(failMs = 0) {
   const folder = await mkdtemp(join(tmpdir(), 'svc-watch-'));
   const path = join(folder, 'number');
   await writeFile(path, '1');
@@ -14,7 +14,11 @@ async function watchNumber() {
   const watched = await watchFiles({
     paths: [path],
     load: async () => {
-      if (failing > 0) throw new Error(`EMFILE ${failing--}`);
+      if (failing > 0) {
+        const end = performance.now() + failMs;
+        while (performance.now() < end);
+        throw new Error(`EMFILE ${failing--}`);
+      }
       return Number(await readFile(path, 'utf8'));
     },
     onFailure: (error) => failures.push(String(error)),
@@ -44,4 +48,14 @@ test('a change whose load fails for a while is loaded in the end, and the failur
   await write('22');
   await expect.poll(() => watched.current).toBe(22);
   expect(failures).toEqual(['Error: EMFILE 3']);
+});
+
+test('a change after a load that took long to fail is loaded without a delay', async () => {
+  // The same state would be tried again after 20 s.
+  const { watched, failures, write, fail } = await watchNumber(1000);
+  fail(1);
+  await write('x');
+  await expect.poll(() => failures).toHaveLength(1);
+  await write('333');
+  await expect.poll(() => watched.current, { timeout: 10_000 }).toBe(333);
 });

@@ -20,7 +20,10 @@ export interface WatchFilesOptions<T> {
   readonly pollMs?: number | undefined;
 }
 
-/** A load that failed is tried again after this many times its duration, so that a large bad file occupies no core. */
+/**
+ * A load that failed is tried again after this many times its duration, so that a large bad file occupies no core. A change
+ * of the file does not wait for that.
+ */
 const RETRY_FACTOR = 20;
 
 /**
@@ -47,7 +50,7 @@ export async function watchFiles<T>(options: WatchFilesOptions<T>): Promise<Watc
     previous = state;
     restless = isResting ? 0 : restless + 1;
     const isWriting = !isResting && restless < MAX_RESTLESS_POLLS;
-    if (state === seen || isWriting || performance.now() < retryMs) return;
+    if (state === seen || isWriting || (state === failed && performance.now() < retryMs)) return;
     restless = 0;
     const startMs = performance.now();
     try {
