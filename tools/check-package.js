@@ -11,7 +11,7 @@ const { tarball, bytes, manifest, files } = pack(folder, temporaryDirectory());
 
 function unexpectedFiles() {
   const expected =
-    /^(package\.json|README\.md|LICENSE|bin\/([\w-]+\.js|package\.json)|bundle\/([\w-]+\.cjs|web-[\w-]+\.(css|html|js)|web-console\/([\w-]+\.(css|html|js|svg)\.br|NOTICES\.txt)|NOTICES\.txt|sbom\.cdx\.json)|dist\/[\w/.-]+(\.js|\.d\.ts)(\.map)?|src\/[\w/-]+\.ts|web\/([\w-]+\.(css|html|js)|[\w-]+\.(css|html|js|svg)\.br|NOTICES\.txt)|[\w/]+\.proto)$/;
+    /^(package\.json|README\.md|LICENSE|bin\/([\w-]+\.js|package\.json)|bundle\/([\w-]+\.cjs|web-[\w-]+\.(css|html|js)|web-console\/([\w.-]+\.(css|html|js|svg)\.br|NOTICES\.txt)|NOTICES\.txt|sbom\.cdx\.json)|dist\/[\w/.-]+(\.js|\.d\.ts)(\.map)?|src\/[\w/-]+\.ts|web\/([\w-]+\.(css|html|js)|[\w.-]+\.(css|html|js|svg)\.br|NOTICES\.txt)|[\w/]+\.proto)$/;
   const problems = files
     .filter((file) => !expected.test(file) || /\.test\.|\.tsbuildinfo/.test(file))
     .map((file) => `${file} does not belong into the package.`);
