@@ -5,6 +5,15 @@ import { encodeArrowStream } from '../../packages/frames/src/index.ts';
 import { bytesOf, SAMPLE_FRAMES, type SampleFrame, streamOfSample } from '../../packages/frames/src/testing/index.ts';
 import { useBrowser } from './open-console.ts';
 
+// What the functions that run in the page use of it. The types of a whole page would be global in all tests.
+interface PageElement {
+  hidden: boolean;
+  readonly style: { setProperty(name: string, value: string): void };
+  querySelector(selector: string): unknown;
+}
+declare const document: { querySelector<T>(selector: string): T | null };
+declare function requestAnimationFrame(callback: (nowMs: number) => void): number;
+
 let server: ServerProcess;
 let end: () => Promise<void>;
 beforeAll(async () => {
@@ -36,7 +45,7 @@ async function openFrame(page: Page, handle: string): Promise<void> {
 /** Waits until all visible cells are loaded and written for screen readers. */
 async function rested(page: Page): Promise<void> {
   await page.waitForFunction(() => {
-    const rest = document.querySelector<HTMLElement>('.grid-rest');
+    const rest = document.querySelector<PageElement>('.grid-rest');
     return (
       rest !== null &&
       !rest.hidden &&
@@ -57,7 +66,7 @@ function rowsOf(page: Page): Promise<(string | null)[][]> {
 async function jump(page: Page, share: number): Promise<void> {
   await page.locator('.grid-scroll').evaluate((grid, to) => {
     grid.scrollTop = to * (grid.scrollHeight - grid.clientHeight);
-    const rest = grid.querySelector<HTMLElement>('.grid-rest');
+    const rest = grid.querySelector<PageElement>('.grid-rest');
     if (rest !== null) rest.hidden = true;
   }, share);
   await rested(page);
@@ -74,7 +83,7 @@ describe('100 000 000 rows', () => {
       await openFrame(page, 'huge');
       await page
         .locator('.grid')
-        .evaluate((grid: HTMLElement, px) => grid.style.setProperty('--grid-row-height', `${px}px`), rowPx);
+        .evaluate((grid: PageElement, px) => grid.style.setProperty('--grid-row-height', `${px}px`), rowPx);
       await page.setViewportSize({ width: 1400, height: 901 });
       const check = async (): Promise<void> => {
         await rested(page);
@@ -230,7 +239,7 @@ describe('every type', () => {
           const before = grid.scrollLeft;
           grid.scrollLeft += 1000;
           if (grid.scrollLeft === before) grid.scrollTo(0, grid.scrollTop + 600);
-          const rest = grid.querySelector<HTMLElement>('.grid-rest');
+          const rest = grid.querySelector<PageElement>('.grid-rest');
           if (rest !== null) rest.hidden = true;
         });
       }
