@@ -9,9 +9,9 @@ import { useBrowser } from './open-console.ts';
 interface PageElement {
   hidden: boolean;
   readonly style: { setProperty(name: string, value: string): void };
-  querySelector(selector: string): unknown;
+  querySelector(selector: string): PageElement | null;
 }
-declare const document: { querySelector<T>(selector: string): T | null };
+declare const document: { querySelector(selector: string): PageElement | null };
 declare function requestAnimationFrame(callback: (nowMs: number) => void): number;
 
 let server: ServerProcess;
@@ -45,7 +45,7 @@ async function openFrame(page: Page, handle: string): Promise<void> {
 /** Waits until all visible cells are loaded and written for screen readers. */
 async function rested(page: Page): Promise<void> {
   await page.waitForFunction(() => {
-    const rest = document.querySelector<PageElement>('.grid-rest');
+    const rest = document.querySelector('.grid-rest');
     return (
       rest !== null &&
       !rest.hidden &&
