@@ -16,7 +16,11 @@ const page = textOf('index.html').toString();
 function firstScripts(): readonly string[] {
   const found = scripts.filter((name) => page.includes(`/${name}"`));
   for (const name of found) {
-    const imported = [...textOf(name).toString().matchAll(/\b(?:from|import) ?["']\.\/([^"']+)["']/g)];
+    const imported = [
+      ...textOf(name)
+        .toString()
+        .matchAll(/\b(?:from|import) ?["']\.\/([^"']+)["']/g),
+    ];
     for (const [, other = ''] of imported) if (!found.includes(other)) found.push(other);
   }
   return found;
