@@ -24,7 +24,7 @@ export default defineConfig({
             },
             {
               name: 'sheets',
-              test: /src\/(?:sheets\/(?!Sheets)|panes\/(?:Upload|InfoPane|TsdbTables|EmptyServer|Background|DropArea|app-commands|copy-link|use-keys)|state\/(?:share-link|palette-items|upload-plan)|api\/upload)/,
+              test: /src\/(?:sheets\/(?!Sheets)|panes\/(?:Upload|InfoPane|TsdbTables|EmptyServer|DropArea|copy-link)|state\/(?:share-link|palette-items|upload-plan)|api\/upload)/,
             },
           ],
         },

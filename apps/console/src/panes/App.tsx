@@ -9,7 +9,9 @@ import { Header } from './Header.tsx';
 import { Sheets } from '../sheets/Sheets.tsx';
 import { Sidebar } from './Sidebar.tsx';
 import { TabBar } from './TabBar.tsx';
+import { useAppCommands } from './app-commands.ts';
 import { lazy } from './lazy.tsx';
+import { useKeys } from './use-keys.ts';
 
 const QueryPane = lazy(async () => (await import('../query/QueryPane.tsx')).QueryPane, Draft);
 
@@ -17,13 +19,15 @@ type AppProps = { readonly app: AppState };
 
 // Not on the way to the first rows.
 const EmptyServer = lazy<AppProps>(async () => (await import('./EmptyServer.tsx')).EmptyServer);
-const Background = lazy(async () => (await import('./Background.tsx')).Background, null);
+const DropArea = lazy<AppProps>(async () => (await import('./DropArea.tsx')).DropArea, null);
 const SignIn = lazy<AppProps>(async () => (await import('../sheets/SignIn.tsx')).SignIn);
 const UploadTray = lazy<AppProps>(async () => (await import('./UploadTray.tsx')).UploadTray);
 
 /** The whole page. */
 export function App({ app }: { readonly app: AppState }): JSX.Element {
   const isDrawerOpen = useSignal(false);
+  useAppCommands(app, isDrawerOpen);
+  useKeys(app);
   const { currentTab } = app;
   const tab = currentTab.value;
   useEffect(() => {
@@ -42,7 +46,7 @@ export function App({ app }: { readonly app: AppState }): JSX.Element {
         <TabBody app={app} />
       </main>
       {app.uploads.jobs.value.length > 0 && <UploadTray app={app} />}
-      <Background app={app} isDrawerOpen={isDrawerOpen} />
+      <DropArea app={app} />
       <Sheets app={app} />
       {app.connection.value === 'signed-out' && <SignIn app={app} />}
       <div class="off-screen" aria-live="polite">

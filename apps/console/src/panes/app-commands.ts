@@ -1,6 +1,5 @@
 import type { Signal } from '@preact/signals';
 import type { AppState } from '../state/app-state.ts';
-import { copyLink } from './copy-link.ts';
 import { useCommands } from './use-commands.ts';
 
 /** The parts of the page in the order of F6. */
@@ -60,7 +59,13 @@ export function useAppCommands(app: AppState, isDrawerOpen: Signal<boolean>): vo
         run: () => app.stepTab(-1),
       },
       { id: 'tab.next', title: 'Go to the next tab', key: 'Alt+ArrowRight', group: 'Tabs', run: () => app.stepTab(1) },
-      { id: 'tab.link', title: 'Copy a link to the tab', key: 'Alt+L', group: 'Tabs', run: () => void copyLink(app) },
+      {
+        id: 'tab.link',
+        title: 'Copy a link to the tab',
+        key: 'Alt+L',
+        group: 'Tabs',
+        run: () => void import('./copy-link.ts').then(({ copyLink }) => copyLink(app)),
+      },
       { id: 'upload', title: 'Upload files', key: 'u', group: 'Frame', run: open('upload') },
       { id: 'history', title: 'Show the history of queries', key: 'Alt+H', group: 'Query', run: open('history') },
       { id: 'help', title: 'Show all keys', key: '?', group: 'Console', run: open('help') },
