@@ -5,8 +5,6 @@ export default defineConfig({
   base: './',
   build: {
     target: 'es2022',
-    outDir: '../../packages/console/web',
-    emptyOutDir: true,
     modulePreload: false,
     assetsInlineLimit: 0,
     assetsDir: 'console/assets',
