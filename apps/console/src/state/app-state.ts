@@ -1,9 +1,8 @@
 import type { ReadonlySignal, Signal } from '@preact/signals';
-import type { Api } from '../api/api.ts';
-import type { ApiError } from '../api/api-error.ts';
-import type { EngineName, FrameInfo, ServerInfo } from '../api/types.ts';
+import type { EngineName } from '../api/types.ts';
 import type { Commands } from './commands.ts';
 import type { History } from './history.ts';
+import type { ServerState } from './server-state.ts';
 import type { Uploads } from './uploads.ts';
 import type { FrameTab, QueryTab, Tab, View } from './tabs.ts';
 
@@ -13,9 +12,6 @@ export type TabPatch =
 
 /** What is open above the page. */
 export type Sheet = 'palette' | 'help' | 'upload' | 'history';
-
-/** The state of the connection: `loading` until the first answer, `signed-out` if the server wants a token. */
-export type Connection = 'loading' | 'ready' | 'gone' | 'signed-out';
 
 /** The colours that the user chose; `system` follows the operating system. */
 export type ThemeChoice = 'system' | 'light' | 'dark';
@@ -29,23 +25,7 @@ export interface Banner {
 }
 
 /** The state of the whole console. It is created once, in main.tsx, and passed down. */
-export interface AppState {
-  readonly api: Api;
-  readonly connection: ReadonlySignal<Connection>;
-  /** What the server can do; undefined until it has answered. */
-  readonly info: ReadonlySignal<ServerInfo | undefined>;
-  /** The frames of the server, sorted by handle; polled. */
-  readonly frames: ReadonlySignal<readonly FrameInfo[]>;
-  /** False until the list has come once. */
-  readonly hasFrames: ReadonlySignal<boolean>;
-  /** Why the list could not be loaded, other than by a server that is gone. */
-  readonly framesFailure: ReadonlySignal<ApiError | undefined>;
-  /** Why the last credentials were refused; the server's error for a request without any is one, too. */
-  readonly refusal: ReadonlySignal<ApiError | undefined>;
-  /** When a server that is gone is asked again, in milliseconds since 1970; undefined: it is asked now. */
-  readonly retryAtMs: ReadonlySignal<number | undefined>;
-  /** Takes a token for all requests and loads everything again; it is kept in memory only. */
-  signIn(token: string): Promise<void>;
+export interface AppState extends Omit<ServerState, 'refresh' | 'setVisible'> {
   /** Loads the list again, now: call it after every change. It does not throw. */
   refreshFrames(): Promise<void>;
 

@@ -4,21 +4,28 @@ import { ApiError } from '../api/api-error.ts';
 import { type FrameList, readFrames } from '../api/frames.ts';
 import { jsonOf } from '../api/json-of.ts';
 import type { FrameInfo, ServerInfo } from '../api/types.ts';
-import type { Connection } from './app-state.ts';
+
+/** The state of the connection: `loading` until the first answer, `signed-out` if the server wants a token. */
+export type Connection = 'loading' | 'ready' | 'gone' | 'signed-out';
 
 /** What is known about the server. It is polled; a server that is gone is asked again after longer and longer times. */
 export interface ServerState {
   readonly api: Api;
   readonly connection: ReadonlySignal<Connection>;
+  /** What the server can do; undefined until it has answered. */
   readonly info: ReadonlySignal<ServerInfo | undefined>;
+  /** The frames of the server, sorted by handle; polled. */
   readonly frames: ReadonlySignal<readonly FrameInfo[]>;
+  /** False until the list has come once. */
   readonly hasFrames: ReadonlySignal<boolean>;
+  /** Why the list could not be loaded, other than by a server that is gone. */
   readonly framesFailure: ReadonlySignal<ApiError | undefined>;
-  /** Why the last credentials were refused. */
+  /** Why the last credentials were refused; the server's error for a request without any is one, too. */
   readonly refusal: ReadonlySignal<ApiError | undefined>;
   /** When a server that is gone is asked again, in milliseconds since 1970; undefined: it is asked now. */
   readonly retryAtMs: ReadonlySignal<number | undefined>;
   readonly refresh: () => Promise<void>;
+  /** Takes a token for all requests and loads everything again; it is kept in memory only. */
   readonly signIn: (token: string) => Promise<void>;
   /** Stops or goes on with polling: a page that is not seen does not ask. */
   readonly setVisible: (isVisible: boolean) => void;
