@@ -1,11 +1,9 @@
-import { type Table, tableFromIPC } from '@uwdata/flechette';
+import type { Table } from '@uwdata/flechette';
 import type { AnswerBatch } from '../rows/answer-batch.ts';
 import { columnsOf, isExact } from './arrow-columns.ts';
+import { decodeArrow } from './decode-arrow.ts';
 import { createIpcSplitter, type IpcMessage } from './ipc-messages.ts';
 import type { TableReader } from './table-reader.ts';
-
-/** Without these, 64-bit integers, decimals and times become doubles and lose digits. */
-const EXACT = { useBigInt: true, useBigIntTimestamp: true, useDecimalInt: true } as const;
 
 /** The decoder cannot read the answer exactly: it must be read as a JSON table. */
 export class NotExact extends Error {
@@ -59,7 +57,7 @@ export function createArrowReader(): TableReader {
 
 function decode(messages: Uint8Array[]): Table {
   try {
-    return tableFromIPC(messages, EXACT);
+    return decodeArrow(messages);
   } catch (error) {
     throw new NotExact('The decoder does not know this Arrow data.', { cause: error });
   }

@@ -1,4 +1,5 @@
-import { type Batch, type Table, tableFromIPC } from '@uwdata/flechette';
+import type { Batch, Table } from '@uwdata/flechette';
+import { decodeArrow } from '../api/decode-arrow.ts';
 import { type ArrowBatch, arrowBatch, type ArrowReader, arrowReader, isNull } from './arrow-text.ts';
 import type { Cell } from './row-source.ts';
 import { cellOfText, MAX_CELL_CHARACTERS, NULL_CELL } from './visible-text.ts';
@@ -13,15 +14,12 @@ export interface CellBlock {
   wholeText(row: number, column: number): string;
 }
 
-/** By default flechette reads 64-bit integers, timestamps and decimals as doubles, and loses digits. */
-const EXACT = { useBigInt: true, useBigIntTimestamp: true, useDecimalInt: true } as const;
-
 /** Decodes an Arrow stream. Throws if flechette cannot read one of its types. */
 export function blockFromArrow(bytes: Uint8Array): CellBlock {
-  return blockFromTable(tableFromIPC(bytes, EXACT), bytes.byteLength);
+  return blockFromTable(decodeArrow(bytes), bytes.byteLength);
 }
 
-/** Returns the cells of a table that was decoded with the options `EXACT`. */
+/** Returns the cells of a table of `decodeArrow`. */
 export function blockFromTable(table: Table, bytes: number): CellBlock {
   const columns = table.children.map((column, i): ColumnCells => {
     const field = table.schema.fields[i];
