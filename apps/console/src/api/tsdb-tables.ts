@@ -1,5 +1,6 @@
 import type { Api } from './api.ts';
 import { jsonOf } from './json-of.ts';
+import { quotedText } from '../state/quote-name.ts';
 import type { ColumnInfo } from './types.ts';
 
 const MAX_TABLES = 1000;
@@ -13,7 +14,7 @@ export async function readTsdbTables(api: Api, signal?: AbortSignal): Promise<re
 
 /** Returns the columns of a table of the time-series database. */
 export async function readTsdbColumns(api: Api, table: string, signal?: AbortSignal): Promise<readonly ColumnInfo[]> {
-  const sql = `select "column", type from table_columns('${table.replaceAll("'", "''")}') limit ${MAX_COLUMNS}`;
+  const sql = `select "column", type from table_columns(${quotedText(table)}) limit ${MAX_COLUMNS}`;
   const rows = await readRows(api, sql, signal);
   return rows.map(([name, type]) => ({ name: String(name), type: String(type) }));
 }

@@ -1,5 +1,6 @@
+import { quotedText } from '../state/quote-name.ts';
 import { type Axis, distance, type Place, type Range } from './axis.ts';
-import { finiteSql, literal, placeSql, quotedText, type Relation, withinSql } from './relation.ts';
+import { finiteSql, literal, placeSql, type Relation, withinSql } from './relation.ts';
 
 /** The columns of a line chart in SQL. */
 export interface LineColumns {

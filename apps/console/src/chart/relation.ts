@@ -1,3 +1,4 @@
+import { quotedName } from '../state/quote-name.ts';
 import { type Axis, isFloat, type Place, type Range } from './axis.ts';
 import type { ChartSource } from './chart-source.ts';
 
@@ -7,16 +8,6 @@ export interface Relation {
   readonly sql: string;
   /** The SQL of a column, by its place. */
   column(index: number): string;
-}
-
-/** Quotes a name for SQL. */
-function quotedName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
-
-/** Quotes a text for SQL. */
-export function quotedText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }
 
 /** Returns a statement without its semicolon as a relation. Its last line may be a comment. */

@@ -1,5 +1,5 @@
 import type { ColumnInfo } from '../api/types.ts';
-import { quoteName } from '../state/quote-name.ts';
+import { quotedName, quoteName } from '../state/quote-name.ts';
 import { type SqlToken, sqlTokens } from './sql-tokens.ts';
 import { statementAt } from './statement-at.ts';
 import type { TableInfo, Vocabulary } from './vocabulary.ts';
@@ -55,7 +55,7 @@ function isInside(token: SqlToken, place: number): boolean {
 }
 
 function inQuotes(proposal: Proposal): Proposal {
-  const text = `"${proposal.label.replaceAll('"', '""')}"`;
+  const text = quotedName(proposal.label);
   return { ...proposal, label: text, text };
 }
 

@@ -8,7 +8,7 @@ import { lazy } from '../panes/lazy.tsx';
 import { type ViewChoice, viewPanelId, ViewTabs, viewTabId } from '../panes/ViewTabs.tsx';
 import type { AnswerRows } from '../rows/answer-rows.ts';
 import type { AppState } from '../state/app-state.ts';
-import { quoteName } from '../state/quote-name.ts';
+import { quotedText, quoteName } from '../state/quote-name.ts';
 import type { QueryTab } from '../state/tabs.ts';
 import { DownloadMenu } from './DownloadMenu.tsx';
 import type { Answer } from './run.ts';
@@ -170,5 +170,5 @@ function actionsOf(app: AppState, { request, rows }: Answer<AnswerRows>): GridAc
 
 function literalOf(text: string, type: string): string {
   const isPlain = /^(?:BYTE|SHORT|INT|LONG|ULONG|LONG128|FLOAT|DOUBLE|BOOLEAN|DECIMAL)/.test(type);
-  return isPlain && /^(?:-?[\d.]+(?:e[+-]?\d+)?|true|false)$/i.test(text) ? text : `'${text.replaceAll("'", "''")}'`;
+  return isPlain && /^(?:-?[\d.]+(?:e[+-]?\d+)?|true|false)$/i.test(text) ? text : quotedText(text);
 }

@@ -1,4 +1,5 @@
 import type { ColumnInfo } from '../api/types.ts';
+import { quotedName } from '../state/quote-name.ts';
 import type { CellRange } from './row-source.ts';
 
 /** The rows of a window, by level: a window with too many bytes is loaded again as smaller ones. */
@@ -94,5 +95,5 @@ function columnGroups(columns: readonly ColumnInfo[]): readonly ColumnGroup[] {
 
 /** Returns the `cols` parameter for some columns. */
 export function columnsParameter(columns: readonly ColumnInfo[]): string {
-  return columns.map(({ name }) => `"${name.replaceAll('"', '""')}"`).join(',');
+  return columns.map(({ name }) => quotedName(name)).join(',');
 }

@@ -1,6 +1,6 @@
 import type { ColumnInfo } from '../api/types.ts';
 import type { CellLook } from '../rows/row-source.ts';
-import { quoteName } from './quote-name.ts';
+import { quotedText, quoteName } from './quote-name.ts';
 
 /** The rows of the queries that are made from the grid. */
 const LIMIT = 1000;
@@ -33,7 +33,7 @@ function conditionOf(
   if (look === 'null') return 'is null';
   if (OTHER_TEXTS.test(type)) return undefined;
   if (NUMBERS.test(type) && /^-?[\d.]+$/.test(text)) return `= ${text}`;
-  const quoted = `'${text.replaceAll("'", "''")}'`;
+  const quoted = quotedText(text);
   if (type === 'BINARY') return `= from_base64(${quoted})`;
   // A double is compared as the double that the text is; a bare literal could be a decimal.
   if (type === 'FLOAT' || type === 'DOUBLE') return `= ${quoted}::${type === 'FLOAT' ? 'float' : 'double'}`;

@@ -3,7 +3,17 @@ const PLAIN_NAME = /^[a-z_][a-z0-9_]*$/;
 
 /** Returns a name as SQL writes it: in quotes unless it is plainly a name. */
 export function quoteName(name: string): string {
-  return PLAIN_NAME.test(name) && !RESERVED.has(name) ? name : `"${name.replaceAll('"', '""')}"`;
+  return PLAIN_NAME.test(name) && !RESERVED.has(name) ? name : quotedName(name);
+}
+
+/** Returns a name in quotes. */
+export function quotedName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Returns a text as a literal of SQL. */
+export function quotedText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
 }
 
 /** The words that both DuckDB and Spark reserve, or that begin a statement. */
