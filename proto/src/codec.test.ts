@@ -26,7 +26,7 @@ async function reference(file: string, type: string): Promise<protobuf.Type> {
   return root.lookupType(type);
 }
 
-test('the generated files are up to date with the .proto files', () => {
+test('the generated files are up to date with the .proto files', { tags: ['slow'] }, () => {
   const check = spawnSync(process.execPath, ['tools/generate.js', '--check'], { cwd: folder, encoding: 'utf8' });
   expect(check.stderr).toBe('');
   expect(check.status).toBe(0);

@@ -81,7 +81,7 @@ test('a line that cannot be written is reported, and the next ones are written w
   expect(idsIn(path)).toEqual(['r-2']);
 });
 
-test('lines beyond those that may wait are reported at once', async () => {
+test('lines beyond those that may wait are reported at once', { tags: ['slow'] }, async () => {
   const path = newPath();
   const file = await opened(path);
   for (let i = 0; i < 20_000; i += 1) file.write(lineOf(i));

@@ -112,24 +112,28 @@ describe('a web page of another origin', () => {
   });
 });
 
-test('a page of the server itself, a typed address and other programs may change frames', async () => {
-  const server = await sharedProcess();
-  const own: readonly Headers[] = [
-    {},
-    { 'Sec-Fetch-Site': 'same-origin', Origin: server.url },
-    { 'Sec-Fetch-Site': 'same-origin' },
-    // A proxy changed Host; the Origin of the browser is authoritative.
-    { 'Sec-Fetch-Site': 'same-origin', Origin: 'https://data.example' },
-    { 'Sec-Fetch-Site': 'none' },
-    { Origin: server.url },
-    { Origin: `http://localhost:${server.port}`, Host: `LOCALHOST:${server.port}` },
-    { Origin: 'http://localhost', Host: 'localhost:80' },
-  ];
-  for (const headers of own) {
-    const { status } = await send(server, 'PUT /frames/x?fmt=csv', headers, 'a\n1\n');
-    expect([headers, status]).toEqual([headers, expect.toBeOneOf([200, 201])]);
-  }
-});
+test(
+  'a page of the server itself, a typed address and other programs may change frames',
+  { tags: ['slow'] },
+  async () => {
+    const server = await sharedProcess();
+    const own: readonly Headers[] = [
+      {},
+      { 'Sec-Fetch-Site': 'same-origin', Origin: server.url },
+      { 'Sec-Fetch-Site': 'same-origin' },
+      // A proxy changed Host; the Origin of the browser is authoritative.
+      { 'Sec-Fetch-Site': 'same-origin', Origin: 'https://data.example' },
+      { 'Sec-Fetch-Site': 'none' },
+      { Origin: server.url },
+      { Origin: `http://localhost:${server.port}`, Host: `LOCALHOST:${server.port}` },
+      { Origin: 'http://localhost', Host: 'localhost:80' },
+    ];
+    for (const headers of own) {
+      const { status } = await send(server, 'PUT /frames/x?fmt=csv', headers, 'a\n1\n');
+      expect([headers, status]).toEqual([headers, expect.toBeOneOf([200, 201])]);
+    }
+  },
+);
 
 describe('Host', () => {
   test('is a name of the loopback on a listener there', async () => {

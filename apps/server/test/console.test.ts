@@ -49,7 +49,7 @@ describe('GET /', () => {
     expect([again.status, await again.text(), again.headers.get('etag')]).toEqual([304, '', etag]);
   });
 
-  test('refuses a page under a name that is not of this server', async () => {
+  test('refuses a page under a name that is not of this server', { tags: ['slow'] }, async () => {
     const server = await startProcess({ env: { SERVICE_HTTP_ALLOWED_HOSTS: 'data.example.com' } });
     const { status } = await server.fetch('/', { headers: BROWSER });
     expect(status).toBe(403);

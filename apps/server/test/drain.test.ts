@@ -131,21 +131,25 @@ describe('while the server drains', () => {
     expect(await Promise.all([idle.closed, busy.closed])).toEqual([undefined, undefined]);
   });
 
-  test('pipelined requests are all answered, and the last response closes the connection', async () => {
-    const server = await startDraining(LONG_MS);
-    await drain(server);
-    const socket = connect(server.port, '127.0.0.1').setEncoding('latin1');
-    let received = '';
-    socket.on('data', (text: string) => (received += text));
-    socket.write('GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(3));
-    await once(socket, 'close');
-    expect(received.match(/HTTP\/1\.1 200/g)).toHaveLength(3);
-    expect(received.match(/^connection: .*$/gim)?.map((line) => line.toLowerCase().trim())).toEqual([
-      'connection: keep-alive',
-      'connection: keep-alive',
-      'connection: close',
-    ]);
-  });
+  test(
+    'pipelined requests are all answered, and the last response closes the connection',
+    { tags: ['slow'] },
+    async () => {
+      const server = await startDraining(LONG_MS);
+      await drain(server);
+      const socket = connect(server.port, '127.0.0.1').setEncoding('latin1');
+      let received = '';
+      socket.on('data', (text: string) => (received += text));
+      socket.write('GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(3));
+      await once(socket, 'close');
+      expect(received.match(/HTTP\/1\.1 200/g)).toHaveLength(3);
+      expect(received.match(/^connection: .*$/gim)?.map((line) => line.toLowerCase().trim())).toEqual([
+        'connection: keep-alive',
+        'connection: keep-alive',
+        'connection: close',
+      ]);
+    },
+  );
 
   test('a second signal exits at once', async () => {
     const server = await startDraining(LONG_MS);

@@ -25,25 +25,29 @@ async function startTls(host: string): Promise<number> {
 }
 
 describe('a database over TLS', () => {
-  test('is reached with tsdb.ca_file, credentials and a path, and not without the authority', async () => {
-    const port = await startTls('127.0.0.1');
-    const env = {
-      SERVICE_TSDB_HTTP_URL: `https://127.0.0.1:${port}/team/db`,
-      SERVICE_TSDB_USER: 'me',
-      SERVICE_TSDB_PASSWORD: 'right',
-    };
-    const trusting = await startProcess({ env: { ...env, SERVICE_TSDB_CA_FILE: caFile() } });
-    expect(await (await trusting.fetch(SQL)).text()).toBe(
-      `Basic ${btoa('me:right')} /team/db/exec?query=select%201&fmt=json`,
-    );
-    expect(await (await trusting.fetch('/chk?j=t')).text()).toBe(`Basic ${btoa('me:right')} /team/db/chk?j=t`);
-    const strict = await startProcess({ env });
-    const refused = await strict.fetch(SQL);
-    expect([refused.status, await refused.json()]).toMatchObject([
-      502,
-      { code: 'tsdb_failed', hint: 'Set tsdb.ca_file to the certificate of its authority.' },
-    ]);
-  });
+  test(
+    'is reached with tsdb.ca_file, credentials and a path, and not without the authority',
+    { tags: ['slow'] },
+    async () => {
+      const port = await startTls('127.0.0.1');
+      const env = {
+        SERVICE_TSDB_HTTP_URL: `https://127.0.0.1:${port}/team/db`,
+        SERVICE_TSDB_USER: 'me',
+        SERVICE_TSDB_PASSWORD: 'right',
+      };
+      const trusting = await startProcess({ env: { ...env, SERVICE_TSDB_CA_FILE: caFile() } });
+      expect(await (await trusting.fetch(SQL)).text()).toBe(
+        `Basic ${btoa('me:right')} /team/db/exec?query=select%201&fmt=json`,
+      );
+      expect(await (await trusting.fetch('/chk?j=t')).text()).toBe(`Basic ${btoa('me:right')} /team/db/chk?j=t`);
+      const strict = await startProcess({ env });
+      const refused = await strict.fetch(SQL);
+      expect([refused.status, await refused.json()]).toMatchObject([
+        502,
+        { code: 'tsdb_failed', hint: 'Set tsdb.ca_file to the certificate of its authority.' },
+      ]);
+    },
+  );
 
   test.runIf(hasIpv6)('is reached at an IPv6 address', { tags: ['slow'] }, async () => {
     const port = await startTls('::1');

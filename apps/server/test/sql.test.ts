@@ -96,22 +96,28 @@ describe('the limits of SQL', () => {
     expect(await ask(server, 'select 1')).toEqual([[1]]);
   });
 
-  test('sql.max_concurrent run, sql.max_queued wait, one more is 429; a client that leaves makes room', async () => {
-    const server = await startWithTrades({ toml: '[sql]\nmax_concurrent = 1\nmax_queued = 1\n' });
-    const leaving = new AbortController();
-    const running = server.fetch(target('/exec', ENDLESS), { signal: leaving.signal }).catch((error: unknown) => error);
-    await expect
-      .poll(async () => {
-        const waiting = new AbortController();
-        const asked = [0, 1].map(() => server.fetch(target('/exec', 'select 1'), { signal: waiting.signal }));
-        const first = await Promise.race(asked);
-        waiting.abort();
-        await Promise.allSettled(asked);
-        return [first.status, first.headers.get('retry-after')];
-      })
-      .toEqual([429, '1']);
-    leaving.abort();
-    expect(await running).toBeInstanceOf(Error);
-    await expect.poll(() => ask(server, 'select 2')).toEqual([[2]]);
-  });
+  test(
+    'sql.max_concurrent run, sql.max_queued wait, one more is 429; a client that leaves makes room',
+    { tags: ['slow'] },
+    async () => {
+      const server = await startWithTrades({ toml: '[sql]\nmax_concurrent = 1\nmax_queued = 1\n' });
+      const leaving = new AbortController();
+      const running = server
+        .fetch(target('/exec', ENDLESS), { signal: leaving.signal })
+        .catch((error: unknown) => error);
+      await expect
+        .poll(async () => {
+          const waiting = new AbortController();
+          const asked = [0, 1].map(() => server.fetch(target('/exec', 'select 1'), { signal: waiting.signal }));
+          const first = await Promise.race(asked);
+          waiting.abort();
+          await Promise.allSettled(asked);
+          return [first.status, first.headers.get('retry-after')];
+        })
+        .toEqual([429, '1']);
+      leaving.abort();
+      expect(await running).toBeInstanceOf(Error);
+      await expect.poll(() => ask(server, 'select 2')).toEqual([[2]]);
+    },
+  );
 });

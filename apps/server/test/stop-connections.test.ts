@@ -130,7 +130,7 @@ describe('two seconds after the grace period the process has exited, even if cli
   test.each([
     ['HTTP', Object.keys(http), { http }],
     ['gRPC', Object.keys(grpc), { grpc }],
-  ])('on %s %j', async (_front, _names, clients) => {
+  ])('on %s %j', { tags: ['slow'] }, async (_front, _names, clients) => {
     const server = await start(GRACE_MS);
     expect(await stopWith(server, clients)).toMatchObject({ code: 0, ms: lessThan(GRACE_MS + 2000) });
     expect(server.log).toContainEqual(expect.objectContaining({ message: 'stopped' }));

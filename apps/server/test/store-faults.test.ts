@@ -93,7 +93,7 @@ describe.runIf(isMounted)('a disk that becomes read-only', () => {
     expect((await server.put('u', [{ id: 2 }])).status).toBe(201);
   });
 
-  test('does not keep the server from stopping with exit code 0', async () => {
+  test('does not keep the server from stopping with exit code 0', { tags: ['slow'] }, async () => {
     const server = await startThere();
     server.child.kill('SIGTERM');
     expect(await server.exited).toEqual({ code: 0, signal: null });

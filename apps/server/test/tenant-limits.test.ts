@@ -65,7 +65,7 @@ async function outcomesOf(tenant: keyof typeof LIMITS): Promise<[name: string, o
 const expected = (outcomeOf: (way: Way) => string) => OWN.map((way) => [nameOf(way), outcomeOf(way)]);
 
 describe('requests_per_second', () => {
-  test('a tenant over its rate is refused on every way in, and others are not', async () => {
+  test('a tenant over its rate is refused on every way in, and others are not', { tags: ['slow'] }, async () => {
     expect((await list('slow')).status).toBe(200);
     expect(await outcomesOf('slow')).toEqual(
       expected(({ access, allowed = 'ok' }) => (access === 'open' ? allowed : 'too_many_requests')),
@@ -111,33 +111,37 @@ describe('max_queries', () => {
     );
   });
 
-  test('a result that is not fetched yet counts as running, on every way in, until it is read', async () => {
-    const client = createClient(flight.FlightServiceDefinition, target.channel);
-    const options = { metadata: Metadata({ authorization: as('one-query') }) };
-    /** Does something while a result is not fetched, and again if that took longer than the server keeps a result. */
-    async function whileUnfetched<T>(act: () => Promise<T>): Promise<T> {
-      const start = performance.now();
-      const { endpoint } = await client.getFlightInfo(queryOf('select 1'), options);
-      const outcome = await act();
-      const isKept = performance.now() - start < 1000;
-      for await (const _ of client.doGet({ ticket: endpoint[0]?.ticket?.ticket ?? new Uint8Array(0) }, options));
-      return isKept ? outcome : whileUnfetched(act);
-    }
+  test(
+    'a result that is not fetched yet counts as running, on every way in, until it is read',
+    { tags: ['slow'] },
+    async () => {
+      const client = createClient(flight.FlightServiceDefinition, target.channel);
+      const options = { metadata: Metadata({ authorization: as('one-query') }) };
+      /** Does something while a result is not fetched, and again if that took longer than the server keeps a result. */
+      async function whileUnfetched<T>(act: () => Promise<T>): Promise<T> {
+        const start = performance.now();
+        const { endpoint } = await client.getFlightInfo(queryOf('select 1'), options);
+        const outcome = await act();
+        const isKept = performance.now() - start < 1000;
+        for await (const _ of client.doGet({ ticket: endpoint[0]?.ticket?.ticket ?? new Uint8Array(0) }, options));
+        return isKept ? outcome : whileUnfetched(act);
+      }
 
-    for (const way of OWN.filter(isSql)) {
-      const outcome = await whileUnfetched(() => way.send(target, as('one-query')));
-      expect(outcome, nameOf(way)).toBe('too_many_requests');
-    }
-    const headers = { authorization: as('one-query') };
-    const ask = () => server.fetch('/exec?query=select 1&engine=local&fmt=json', { headers });
-    const refused = await whileUnfetched(ask);
-    expect([refused.status, refused.headers.get('retry-after'), await refused.json()]).toMatchObject([
-      429,
-      '1',
-      { error: 'The tenant "one-query" runs as many queries as its limit of 1 allows (max_queries).' },
-    ]);
-    expect((await ask()).status).toBe(200);
-  });
+      for (const way of OWN.filter(isSql)) {
+        const outcome = await whileUnfetched(() => way.send(target, as('one-query')));
+        expect(outcome, nameOf(way)).toBe('too_many_requests');
+      }
+      const headers = { authorization: as('one-query') };
+      const ask = () => server.fetch('/exec?query=select 1&engine=local&fmt=json', { headers });
+      const refused = await whileUnfetched(ask);
+      expect([refused.status, refused.headers.get('retry-after'), await refused.json()]).toMatchObject([
+        429,
+        '1',
+        { error: 'The tenant "one-query" runs as many queries as its limit of 1 allows (max_queries).' },
+      ]);
+      expect((await ask()).status).toBe(200);
+    },
+  );
 });
 
 describe('max_frames and max_bytes', () => {
@@ -147,7 +151,7 @@ describe('max_frames and max_bytes', () => {
     allowed !== 'handle_not_found' &&
     ['putFrame', 'appendFrame', 'keepQuery'].includes(operation ?? '');
 
-  test('one frame more is refused on every way in, and nothing else is', async () => {
+  test('one frame more is refused on every way in, and nothing else is', { tags: ['slow'] }, async () => {
     expect(await outcomesOf('one-frame')).toEqual(
       expected((way) => (isNewFrame(way) ? 'quota_exceeded' : (way.allowed ?? 'ok'))),
     );

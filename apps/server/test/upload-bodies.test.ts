@@ -82,7 +82,7 @@ describe('curl', () => {
     ]);
   });
 
-  test('Content-Encoding works with every format', async () => {
+  test('Content-Encoding works with every format', { tags: ['slow'] }, async () => {
     for (const coding of ['gzip', 'x-gzip']) {
       const args = ['-H', `Content-Encoding: ${coding}`, '-H', 'Content-Type: text/csv', '-T', 'trades.csv.gz'];
       expect(await curl(`encoded-${coding}`, ...args)).toEqual([201, 2]);

@@ -138,7 +138,7 @@ describe('GetFrame', () => {
     },
   );
 
-  test('is closed at the deadline of a client that has stopped reading', async () => {
+  test('is closed at the deadline of a client that has stopped reading', { tags: ['slow'] }, async () => {
     const server = await startServer();
     await putTable(server.client, 'big', tableFromArrays({ x: new Float64Array(1_000_000) }));
     const close = vi.fn<() => void>();

@@ -41,7 +41,7 @@ describe('TLS to the database', () => {
     expect(await Promise.all(answers)).toEqual(Array(3).fill(long.length));
   });
 
-  test('buffers little of a response in short records while its reader waits', async () => {
+  test('buffers little of a response in short records while its reader waits', { tags: ['slow'] }, async () => {
     const long = Buffer.alloc(1_000_000, 'x');
     const standIn = await httpsStandIn(await authority.issue(['127.0.0.1']), (request, response) => {
       if (request.socket instanceof TLSSocket) request.socket.setMaxSendFragment(512);

@@ -64,7 +64,7 @@ describe('a copied range', () => {
     expect(await rangeAsTsv(rows, range, { withHeads })).toBe(expected);
   });
 
-  test('has at most 200,000 cells', async () => {
+  test('has at most 200,000 cells', SLOW, async () => {
     const many = answerOf(
       ['a', 'b'],
       Array.from({ length: 100_001 }, () => ['1', '2']),

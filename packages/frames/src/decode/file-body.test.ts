@@ -106,7 +106,7 @@ describe('a body in a file', () => {
     expect((await lastOf(batches)).rows).toBe(8_000_000);
   });
 
-  test('is read as it grows, in chunks of any size', async () => {
+  test('is read as it grows, in chunks of any size', { tags: ['slow'] }, async () => {
     const bytes = tableToIPC(tableFromArrays({ id: Float64Array.from({ length: 500_000 }, (_, i) => i) }), 'stream');
     writeFileSync(path, '');
     let size = 0;
@@ -139,7 +139,7 @@ describe('a body in a file', () => {
   });
 });
 
-test('a key that only one row has is not a duplicate when the row is read again', () => {
+test('a key that only one row has is not a duplicate when the row is read again', { tags: ['slow'] }, () => {
   const padding = `"text":"${'y'.repeat(5000)}"`;
   const rows = Array.from({ length: 4000 }, (_, i) => `{${i === 5 ? '"rare":true,' : ''}${padding}}`);
   const decoder: typeof decodeJson = (input, budget) => decodeJson(input, budget, { canReread: true });

@@ -93,7 +93,7 @@ describe('the JSON table', () => {
     expect(JSON.parse(text)).toMatchObject({ query: '"\u2028', columns: [{ name: 'a"\n\\', type: 'INT' }] });
   });
 
-  test('of many batches and chunks is one valid document', async () => {
+  test('of many batches and chunks is one valid document', { tags: ['slow'] }, async () => {
     const parsed = JSON.parse(await encode(longFrame(300_000, { batchRows: 7_001 })));
     expect(parsed.count).toBe(300_000);
     expect(parsed.dataset).toHaveLength(300_000);

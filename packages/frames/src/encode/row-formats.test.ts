@@ -50,19 +50,23 @@ describe.each(FORMATS)('%s', (name, encode) => {
     }
   });
 
-  test('writes all chunks after the first into one buffer if reuseBuffers is set, with the same bytes', async () => {
-    const copies: Buffer[] = [];
-    const memory = new Set<ArrayBufferLike>();
-    for await (const chunk of encode(longFrame(200_000), { reuseBuffers: true })) {
-      copies.push(Buffer.from(chunk));
-      memory.add(chunk.buffer);
-    }
-    expect(copies.length).toBeGreaterThan(4);
-    expect(memory.size).toBe(2);
-    expect(Buffer.concat(copies).equals(await bytesOf(encode(longFrame(200_000))))).toBe(true);
-  });
+  test(
+    'writes all chunks after the first into one buffer if reuseBuffers is set, with the same bytes',
+    { tags: ['slow'] },
+    async () => {
+      const copies: Buffer[] = [];
+      const memory = new Set<ArrayBufferLike>();
+      for await (const chunk of encode(longFrame(200_000), { reuseBuffers: true })) {
+        copies.push(Buffer.from(chunk));
+        memory.add(chunk.buffer);
+      }
+      expect(copies.length).toBeGreaterThan(4);
+      expect(memory.size).toBe(2);
+      expect(Buffer.concat(copies).equals(await bytesOf(encode(longFrame(200_000))))).toBe(true);
+    },
+  );
 
-  test('refuses a row that is far longer than the frame because of shared values', async () => {
+  test('refuses a row that is far longer than the frame because of shared values', { tags: ['slow'] }, async () => {
     const texts = vectorFromArray(
       Array.from({ length: 100 }, () => 'x'.repeat(2_000_000)),
       new Dictionary(new Utf8(), new Int32()),

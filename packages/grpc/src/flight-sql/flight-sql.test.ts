@@ -300,18 +300,22 @@ describe('an update', () => {
     expect(failure).toMatchObject({ code: Status.NOT_FOUND });
   });
 
-  test('with parameters waits for all of them, and changes nothing if there is more than one row', async () => {
-    const { sql, engine } = await startSql();
-    const { preparedStatementHandle } = await prepare(sql, 'CREATE TABLE kept AS SELECT ? AS echo');
-    const row = new Table({ p: vectorFromArray(['v'], new Utf8()) });
-    async function* twoBatches() {
-      const [schema, batch] = await collect(uploadOf(preparedOf(preparedStatementHandle, 'Update'), row));
-      if (schema && batch) yield* [schema, batch, batch];
-    }
-    const failure = await failureOf((options) => collect(sql.doPut(twoBatches(), options)));
-    expect(failure.details).toMatch(/^2 rows of parameters were bound/);
-    expect(engine.asked).toEqual([]);
-  });
+  test(
+    'with parameters waits for all of them, and changes nothing if there is more than one row',
+    { tags: ['slow'] },
+    async () => {
+      const { sql, engine } = await startSql();
+      const { preparedStatementHandle } = await prepare(sql, 'CREATE TABLE kept AS SELECT ? AS echo');
+      const row = new Table({ p: vectorFromArray(['v'], new Utf8()) });
+      async function* twoBatches() {
+        const [schema, batch] = await collect(uploadOf(preparedOf(preparedStatementHandle, 'Update'), row));
+        if (schema && batch) yield* [schema, batch, batch];
+      }
+      const failure = await failureOf((options) => collect(sql.doPut(twoBatches(), options)));
+      expect(failure.details).toMatch(/^2 rows of parameters were bound/);
+      expect(engine.asked).toEqual([]);
+    },
+  );
 
   test('can run as a query, once for each read of its ticket, with an empty result', async () => {
     const { sql } = await startSql();

@@ -54,7 +54,7 @@ describe('a frame', () => {
     expect((await get(flightClient, pathOf('none'))).schema.names).toEqual(['id']);
   });
 
-  test('of many megabytes arrives complete, in messages of about one', async () => {
+  test('of many megabytes arrives complete, in messages of about one', { tags: ['slow'] }, async () => {
     const { flightClient } = await startFlight();
     const many = new Table({ x: vectorFromArray(Float64Array.from({ length: 1_000_000 }, (_, row) => row)) });
     await put(flightClient, pathOf('many'), many);

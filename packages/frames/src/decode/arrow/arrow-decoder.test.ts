@@ -157,6 +157,7 @@ describe('the output of Arrow writers is read', () => {
 
   test.each(['lz4', 'zstd'] as const)(
     'a frame compressed with %s is out_of_memory, however little memory is missing',
+    { tags: ['slow'] },
     (compression) => {
       const { schema, batches } = tableFromArrays({ a: Float64Array.from({ length: 1000 }, Math.sqrt) });
       const bytes = writeArrow(schema, batches, { compression });

@@ -83,7 +83,7 @@ describe('invalid JSON rows are refused with the position', () => {
     expect(failure(nestedLists(33)).message).toContain('nested more than 32 deep');
   });
 
-  test('rows may have 10 000 columns, but not more', () => {
+  test('rows may have 10 000 columns, but not more', { tags: ['slow'] }, () => {
     expect(decode(wideRow(10_000)).schema.fields).toHaveLength(10_000);
     expect(failure(wideRow(10_001)).message).toBe('The rows have more than 10000 columns, including nested ones.');
   });

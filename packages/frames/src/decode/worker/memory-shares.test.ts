@@ -67,7 +67,7 @@ describe('shares of memory', () => {
 });
 
 describe('workers', () => {
-  test('release their share when they exit', async () => {
+  test('release their share when they exit', { tags: ['slow'] }, async () => {
     const [share, other] = createMemoryShares(1_500_000, 2);
     const exited = withResolvers<undefined>();
     const link = createWorkerLink({ stallTimeoutMs: 10_000, share, onExit: () => exited.resolve(undefined) });

@@ -139,7 +139,7 @@ describe('a long result', () => {
     expect(await isWholeInThreads(pool)).toBe(true);
   });
 
-  test('is written without threads if another result has them', async () => {
+  test('is written without threads if another result has them', { tags: ['slow'] }, async () => {
     const threads = await threadsOf(pool);
     expect(await isWholeInThreads(pool)).toBe(false);
     threads.release();
