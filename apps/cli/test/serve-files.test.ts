@@ -62,10 +62,11 @@ test('puts each file under its name, and opens the console', async () => {
 
 test('says where the console is if no browser can be opened', async () => {
   const server = startBinary(['serve', ...LISTEN, '--open'], { PATH: workFolder() });
+  let text = '';
+  // Before it is ready: the sentence may be in the chunk that says so.
+  server.stderr.on('data', (chunk) => (text += String(chunk)));
   const { http } = await ready(server);
   const sentence = `No browser could be opened. The console is at ${http}/\n`;
-  let text = '';
-  server.stderr.on('data', (chunk) => (text += String(chunk)));
   await expect.poll(() => text).toContain(sentence);
   server.kill('SIGTERM');
   expect(await server.ran).toMatchObject({ code: 0 });
