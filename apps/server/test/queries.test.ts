@@ -182,10 +182,13 @@ describe('a query is shown until it ends, and ends once,', () => {
 
   test.runIf(existsSync('/proc'))('when its engine is killed', async () => {
     const { answer } = await start(server, 'killed', 'running', target('/exec', ENDLESS));
-    for (const pid of sqlChildrenOf(server)) process.kill(pid, 'SIGKILL');
+    const killed = sqlChildrenOf(server);
+    for (const pid of killed) process.kill(pid, 'SIGKILL');
     expect((await answer).status).toBeGreaterThanOrEqual(500);
     await isGone(server);
     expect(await outcomesOf(server, 'killed')).toEqual([expect.stringMatching(/^(error|oom)$/)]);
+    // Until the server has seen that the idle ones ended too.
+    await expect.poll(() => sqlChildrenOf(server).filter((pid) => killed.includes(pid))).toEqual([]);
     const next = await server.fetch(target('/exec', 'select 1'));
     expect(await next.json()).toMatchObject({ dataset: [[1]] });
   });
