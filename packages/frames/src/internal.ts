@@ -27,6 +27,7 @@ export { arrayTypeOf, chunksOf, offsetsOf, valueBytes, valuesOf } from './column
 export { createFrameBytes } from './columns/frame-bytes.ts';
 export { type ColumnMatch, matchColumns, underSchema } from './columns/match-columns.ts';
 export { withMissingColumns } from './columns/missing-columns.ts';
+export { rowsToInsert } from './insert/rows-to-insert.ts';
 export { HANDLE_PATTERN } from './handle.ts';
 export { limitBytes } from './limit-bytes.ts';
 export { onEachBatch } from './frame-stream.ts';

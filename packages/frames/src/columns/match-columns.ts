@@ -85,7 +85,8 @@ function hasSameZones(a: DataType, b: DataType): boolean {
 /** SYMBOL is stored as text, so the two are interchangeable. */
 const TEXTS: ReadonlySet<string> = new Set(['STRING', 'SYMBOL']);
 
-function isSameType(field: Field, from: Field): boolean {
+/** Whether an append takes a column as it is. */
+export function isSameType(field: Field, from: Field): boolean {
   if (!fits(typeOf(field), typeOf(from))) return false;
   const [wants, has] = [columnInfo(field).type, columnInfo(from).type];
   return wants === has || (TEXTS.has(wants) && TEXTS.has(has));

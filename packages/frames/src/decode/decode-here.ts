@@ -31,13 +31,18 @@ export function decodeArrowHere(
  * Creates a frame of one row from JSON values and the columns that they are for; the values are converted as those of an
  * upload. A value that does not fit is `invalid_data`.
  */
-export function decodeRowHere({ fields }: Schema, values: readonly unknown[]): Promise<FrameStream> {
-  const names = fields.map(({ name }) => name);
+export function decodeRowHere(schema: Schema, values: readonly unknown[]): Promise<FrameStream> {
+  const names = schema.fields.map(({ name }) => name);
   const row = JSON.stringify(Object.fromEntries(names.map((name, i) => [name, values[i] ?? null])));
-  const target = { names, fields, isStrict: true };
   const body = (async function* () {
     yield Buffer.from(row);
   })();
+  return decodeRowsHere(schema, body);
+}
+
+/** Decodes NDJSON as the columns of a schema. A value that does not fit exactly is `invalid_data` with its row. */
+export function decodeRowsHere({ fields }: Schema, body: AsyncIterable<Uint8Array>): Promise<FrameStream> {
+  const target = { names: fields.map(({ name }) => name), fields, isStrict: true };
   return decodeHere(body, {
     maxBytes: Infinity,
     readSchema: decodeSchema,

@@ -1,0 +1,153 @@
+import { quoted, ServiceError } from '@svc/errors';
+import { type Data, DataType, type Field, type RecordBatch, Schema } from 'apache-arrow';
+import { typeOf } from '../arrow-types.ts';
+import { columnInfo } from '../column-types.ts';
+import { isConvertible } from '../columns/convert-column.ts';
+import { createRecordBatch } from '../columns/create-record-batch.ts';
+import { isSameType } from '../columns/match-columns.ts';
+import { sliceData } from '../columns/slice-data.ts';
+import { decodeRowsHere } from '../decode/decode-here.ts';
+import { isReadable } from '../decode/json/json-target.ts';
+import { encodeNdjson } from '../encode/ndjson.ts';
+import type { FrameStream } from '../frame-stream.ts';
+import { decimalsAsNumbers } from './decimals-as-numbers.ts';
+
+/**
+ * Converts rows to the types of the frame that they are inserted into: texts are read as its types, and a number or a time
+ * may be of another type that holds the same value. A value that would change is `invalid_data` with its row and column.
+ * What an append takes or converts by itself is left to it.
+ */
+export function fitRows(frame: Schema, inserted: FrameStream): FrameStream {
+  const rows = decimalsAsNumbers(frame, inserted);
+  const wanted = new Map(frame.fields.map((field) => [field.name, field]));
+  const conversions = rows.schema.fields.flatMap((from, place): Conversion[] => {
+    const to = wanted.get(from.name);
+    return to && needsConversion(from, to) ? [{ place, from, to, how: conversionOf(from, to) }] : [];
+  });
+  if (conversions.length === 0) return rows;
+  const fields = rows.schema.fields.map((field, place) => conversions.find((one) => one.place === place)?.to ?? field);
+  const schema = new Schema(fields, rows.schema.metadata);
+  return { schema, batches: convert(rows, schema, conversions) };
+}
+
+/** A column that is converted. */
+interface Conversion {
+  readonly place: number;
+  readonly from: Field;
+  /** The column of the frame. */
+  readonly to: Field;
+  /** `text`: the JSON text of each value is read as the other type. `nulls`: no value can be converted. */
+  readonly how: 'text' | 'nulls';
+}
+
+/** Whether an append would refuse the column, or take its texts only if all are null. */
+function needsConversion(from: Field, to: Field): boolean {
+  if (isSameType(to, from) || !isReadable(typeOf(to))) return false;
+  return DataType.isUtf8(typeOf(from)) || !isConvertible(typeOf(from), typeOf(to));
+}
+
+function conversionOf(from: Field, to: Field): Conversion['how'] {
+  const [source, target] = [typeOf(from), typeOf(to)];
+  // Base64, which JSON has for bytes, is no SQL.
+  const isBytes = DataType.isBinary(target) || (DataType.isFixedSizeBinary(target) && columnInfo(to).type !== 'UUID');
+  if (DataType.isUtf8(source)) return isBytes ? 'nulls' : 'text';
+  if (isNumber(source) && isNumber(target)) return 'text';
+  // Not a timestamp with a zone: the other one would depend on the zone of the session.
+  if (isDay(source) && isDay(target)) return 'text';
+  return DataType.isTime(source) && DataType.isTime(target) ? 'text' : 'nulls';
+}
+
+function isNumber(type: DataType): boolean {
+  return DataType.isInt(type) || DataType.isFloat(type) || DataType.isDecimal(type);
+}
+
+function isDay(type: DataType): boolean {
+  return DataType.isDate(type) || (DataType.isTimestamp(type) && !type.timezone);
+}
+
+async function* convert(
+  rows: FrameStream,
+  schema: Schema,
+  conversions: readonly Conversion[],
+): AsyncGenerator<RecordBatch, void, undefined> {
+  const taken: RecordBatch[] = [];
+  const texts = encodeNdjson({
+    schema: new Schema(conversions.map(({ from }) => from)),
+    batches: takeColumns(rows, conversions, taken),
+  });
+  const decoded = await decodeRowsHere(new Schema(conversions.map(({ to }) => to)), texts);
+  const places = new Map(conversions.map(({ place }, i) => [place, i]));
+  /** The rows of the first batch that were passed on. */
+  let passed = 0;
+  for await (const part of decoded.batches) {
+    for (let at = 0; at < part.numRows;) {
+      const [first] = taken;
+      if (first === undefined) throw new Error('A converted row has no other columns.');
+      const count = Math.min(part.numRows - at, first.numRows - passed);
+      const columns = schema.fields.map((_, place) => {
+        const i = places.get(place);
+        return i === undefined ? rowsOf(first, place, passed, count) : rowsOf(part, i, at, count);
+      });
+      yield createRecordBatch(schema, count, columns);
+      at += count;
+      passed += count;
+      if (passed < first.numRows) continue;
+      taken.shift();
+      passed = 0;
+    }
+  }
+}
+
+function rowsOf(batch: RecordBatch, column: number, start: number, count: number): Data {
+  const data = batch.data.children[column];
+  if (data === undefined) throw new Error('A batch has too few columns.');
+  return sliceData(data, start, count);
+}
+
+/** Passes on the columns to convert, and adds the whole batches to `taken`. */
+async function* takeColumns(
+  { batches }: FrameStream,
+  conversions: readonly Conversion[],
+  taken: RecordBatch[],
+): AsyncGenerator<RecordBatch, void, undefined> {
+  const schema = new Schema(conversions.map(({ from }) => from));
+  let firstRow = 0;
+  for await (const batch of batches) {
+    if (batch.numRows === 0) continue;
+    taken.push(batch);
+    const columns = conversions.map((conversion) => {
+      const column = rowsOf(batch, conversion.place, 0, batch.numRows);
+      checkValues(column, conversion, firstRow);
+      return column;
+    });
+    firstRow += batch.numRows;
+    yield createRecordBatch(schema, batch.numRows, columns);
+  }
+}
+
+/** Throws for a value that JSON would write as null, or that cannot be converted at all. */
+function checkValues(column: Data, { from, to, how }: Conversion, firstRow: number): void {
+  const type = typeOf(from);
+  const values: unknown = column.values;
+  const isFloats = DataType.isFloat(type);
+  if (!isFloats && how === 'text') return;
+  for (let row = 0; row < column.length; row++) {
+    if (!column.getValid(row)) continue;
+    const value: unknown = isFloats && isNumbers(values) ? values[row] : undefined;
+    if (how === 'text' && Number.isFinite(value)) continue;
+    const what = how === 'text' ? `${String(value)} is not exactly` : `a value of the type ${nameOf(from)} is not`;
+    throw new ServiceError(
+      'invalid_data',
+      `Row ${firstRow + row + 1}, column ${quoted(to.name)}: ${what} a value of the type ${nameOf(to)}.`,
+      { hint: `Cast the value in the SQL to a type that becomes ${nameOf(to)}.` },
+    );
+  }
+}
+
+function isNumbers(values: unknown): values is Float32Array | Float64Array {
+  return values instanceof Float64Array || values instanceof Float32Array;
+}
+
+function nameOf(field: Field): string {
+  return columnInfo(field).type;
+}

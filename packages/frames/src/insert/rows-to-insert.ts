@@ -1,0 +1,41 @@
+import { quoted, ServiceError } from '@svc/errors';
+import { Schema } from 'apache-arrow';
+import { underSchema } from '../columns/match-columns.ts';
+import { withMissingColumns } from '../columns/missing-columns.ts';
+import type { FrameStream } from '../frame-stream.ts';
+import { fitRows } from './fit-rows.ts';
+
+/**
+ * Returns rows as a frame takes them in an append: each column is for one column of the frame, in order, whatever its name,
+ * and has its type. `columns`: which columns; others are null. Default: all. Another number of columns, or a column that
+ * the frame does not have, is `invalid_argument`; a value that would change is `invalid_data`.
+ */
+export function rowsToInsert(frame: Schema, rows: FrameStream, columns?: readonly string[]): FrameStream {
+  const names = frame.fields.map(({ name }) => name);
+  const targets = columns ?? names;
+  const unknown = targets.find((name) => !names.includes(name));
+  if (unknown !== undefined) throw wrongColumns(frame, `The frame has no column ${quoted(unknown)}.`);
+  const twice = targets.find((name, i) => targets.indexOf(name) !== i);
+  if (twice !== undefined) throw wrongColumns(frame, `Column ${quoted(twice)} is named twice.`);
+  const { fields, metadata } = rows.schema;
+  if (fields.length !== targets.length) {
+    throw wrongColumns(frame, `The rows have ${fields.length} values, but ${targets.length} columns are to be filled.`);
+  }
+  const schema = new Schema(
+    fields.map((field, i) => field.clone({ name: targets[i] ?? field.name })),
+    metadata,
+  );
+  return fitRows(frame, withMissingColumns(frame, { schema, batches: renamed(schema, rows) }));
+}
+
+async function* renamed(schema: Schema, { batches }: FrameStream): FrameStream['batches'] {
+  for await (const batch of batches) yield underSchema(schema, batch);
+}
+
+function wrongColumns({ fields }: Schema, message: string): ServiceError {
+  const names = fields.slice(0, 20).map(({ name }) => quoted(name));
+  const more = fields.length > names.length ? ', …' : '';
+  return new ServiceError('invalid_argument', message, {
+    hint: `The columns of the frame are: ${names.join(', ')}${more}.`,
+  });
+}
