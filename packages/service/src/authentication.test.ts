@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { type Authenticator, type Credentials, type Permission, PERMISSIONS, unauthenticated } from '@svc/auth';
-import { createMemoryStore } from '@svc/frames';
+import { createMemoryStore, streamFromTable } from '@svc/frames';
+import { tableFromArrays } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { createService } from './create-service.ts';
 import { SQL_TARGETS, type SqlTarget } from './engine-names.ts';
@@ -82,6 +83,8 @@ describe('every operation', () => {
       query: () => closed.query(callOf(), 'select 1'),
       describeQuery: () => closed.describeQuery(callOf(), 'select 1'),
       keepQuery: () => closed.keepQuery(callOf(), 'select 1'),
+      appendRows: () => closed.appendRows(callOf(), 'x', streamFromTable(tableFromArrays({}))),
+      appendQuery: () => closed.appendQuery(callOf(), 'x', 'select 1'),
       forward: () => closed.forward(callOf(), { path: '/exec', params: [] }),
       listQueries: () => closed.listQueries(callOf()),
       findQuery: () => closed.findQuery(callOf(), 'r'),

@@ -17,6 +17,7 @@ import type { Observer } from './events.ts';
 import { createAudit } from './audit.ts';
 import { createAuthentication } from './authentication.ts';
 import { createFrameOperations } from './frame-operations.ts';
+import { createInsertOperations } from './insert-operations.ts';
 import { createQueryOperations } from './query-operations.ts';
 import { createRegistryOperations } from './registry-operations.ts';
 import { createRunningQueries } from './running-queries.ts';
@@ -84,18 +85,9 @@ export function createService(options: ServiceOptions): Service {
 
   const running = createRunningQueries({ observe, startQuery: limiter.startQuery });
   const forward = createForward({ tsdb, engines: () => queries.engines, begin, observe, running });
-  const queries = createQueryOperations({
-    store,
-    engines,
-    maxUploadBytes,
-    idleTimeoutMs,
-    quotaOf: limitsOf,
-    begin,
-    observe,
-    running,
-    forward,
-    audit,
-  });
+  const writing = { store, maxUploadBytes, quotaOf: limitsOf, begin, observe, audit };
+  const inserting = { ...writing, engines, idleTimeoutMs, running };
+  const queries = createQueryOperations({ ...inserting, forward });
 
   return {
     version,
@@ -104,9 +96,9 @@ export function createService(options: ServiceOptions): Service {
       audit.check(call, operation, target, () => authorize(call, operation, target)),
     useAdmin: (call, operation) => audit.useAdmin(call, operation),
     admit: ({ tenant }) => limiter.admit(tenant),
-    ...createFrameOperations({ store, decoders, maxUploadBytes, quotaOf: limitsOf, observe, begin, audit }),
-
+    ...createFrameOperations({ ...writing, decoders }),
     ...queries,
+    ...createInsertOperations(inserting),
     ...createRegistryOperations({ running, authorize, audit }),
     encodeParquet,
 

@@ -5,7 +5,7 @@ import { TsdbCredentialsError, type TsdbProxy, type TsdbRequest, type TsdbRespon
 import type { Audit } from './audit.ts';
 import { endWithResponse } from './end-with-response.ts';
 import type { EngineName } from './engine-names.ts';
-import { engineNotConfigured } from './engine-not-configured.ts';
+import { engineNotConfigured } from './configured-engines.ts';
 import type { Observer } from './events.ts';
 import { outcomeOfStatus } from './query-outcome.ts';
 import { eventSource } from './event-source.ts';

@@ -11,14 +11,13 @@ import {
   type PutSource,
   type Quota,
   type RowsOptions,
-  type Store,
   UPLOAD_FORMATS,
 } from '@svc/frames';
 import { checkPutConditions, declaredField } from '@svc/frames/internal';
-import type { Schema } from 'apache-arrow';
 import type { Audit } from './audit.ts';
 import { limitUpload } from './limit-upload.ts';
 import { eventSource } from './event-source.ts';
+import { schemaOf } from './frame-schema.ts';
 import { createReadOperations, notFound, type ReadParts } from './read-operations.ts';
 import { isAllowed } from './required-permissions.ts';
 import type { PutFrameOptions, Service, ShownInfo, Upload } from './service.ts';
@@ -166,15 +165,6 @@ function isConditional({ ifAbsent, ifPresent, ifVersion }: PutFrameOptions): boo
 /** Refuses types that do not exist before the rows are read. */
 function checkTypes({ columns = [] }: RowsOptions): void {
   for (const { name, type } of columns) if (type !== undefined) declaredField(name, type);
-}
-
-async function schemaOf(store: Store, ref: FrameRef): Promise<Schema | undefined> {
-  const frame = await store.open(ref);
-  try {
-    return frame?.read({ limit: 0 }).schema;
-  } finally {
-    frame?.close();
-  }
 }
 
 function refOf(call: Call, handle: string): FrameRef {

@@ -12,7 +12,7 @@
  */
 export { createService, type ServiceOptions } from './create-service.ts';
 export { ENGINE_NAMES, type EngineName, SQL_TARGETS, type SqlTarget } from './engine-names.ts';
-export { engineNotConfigured } from './engine-not-configured.ts';
+export { engineNotConfigured } from './configured-engines.ts';
 export { isServing } from './is-serving.ts';
 export {
   type EngineChild,

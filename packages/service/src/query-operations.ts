@@ -2,7 +2,6 @@ import { ServiceError } from '@svc/errors';
 import {
   type Call,
   createHandle,
-  type Engine,
   type FrameRef,
   parseHandle,
   type PutOptions,
@@ -11,25 +10,25 @@ import {
   type Quota,
   type Store,
 } from '@svc/frames';
-import { checkPutConditions, sliceStream } from '@svc/frames/internal';
+import { checkPutConditions } from '@svc/frames/internal';
 import type { Audit } from './audit.ts';
-import { ENGINE_NAMES, type EngineName, type SqlTarget } from './engine-names.ts';
-import { engineNotConfigured } from './engine-not-configured.ts';
+import { type Engines, engineOf, namesOf } from './configured-engines.ts';
+import type { SqlTarget } from './engine-names.ts';
 import type { Observer } from './events.ts';
 import { limitUpload, limitRows } from './limit-upload.ts';
 import type { Forward } from './forward-operation.ts';
 import { eventSource } from './event-source.ts';
-import { readWithIdleTimeout } from './read-with-idle-timeout.ts';
 import type { RunningQueries } from './running-queries.ts';
 import type { RunningQuery } from './running-query.ts';
 import type { KeepQueryOptions, KeptQuery, OperationName, QueryFramesOptions, Service, SqlResult } from './service.ts';
+import { startQuery } from './start-query.ts';
 import { tsdbExport } from './tsdb-export.ts';
 import { checkTtl } from './ttl.ts';
 
 /** Dependencies of the SQL operations. */
 export interface QueryParts {
   readonly store: Store;
-  readonly engines: Readonly<Partial<Record<EngineName, Engine>>>;
+  readonly engines: Engines;
   /** Sends SQL to the time-series database. */
   readonly forward: Forward;
   readonly maxUploadBytes: number;
@@ -48,22 +47,15 @@ type QueryOperations = Pick<Service, 'describeQuery' | 'engines' | 'keepQuery' |
 
 /** Creates the operations that run SQL and store query results. */
 export function createQueryOperations(parts: QueryParts): QueryOperations {
-  const { observe, begin } = parts;
-  const engines = ENGINE_NAMES.filter((name) => parts.engines[name] !== undefined);
-
-  function engineOf(name: EngineName): Engine {
-    const engine = parts.engines[name];
-    if (engine === undefined) throw engineNotConfigured(name, engines);
-    return engine;
-  }
+  const { observe, begin, engines } = parts;
 
   async function query(call: Call, sql: string, options: QueryFramesOptions = {}): Promise<SqlResult> {
     const { engine = 'local' } = options;
     begin(call, 'query', engine);
-    const run = engineOf(engine);
+    const run = engineOf(engines, engine);
     const running = parts.running.begin(call, sql, engine);
     try {
-      return endWithResult(await start(running, run, options, parts.idleTimeoutMs), running);
+      return endWithResult(await startQuery(running, run, options, parts.idleTimeoutMs), running);
     } catch (error) {
       running.end(error);
       throw error;
@@ -76,13 +68,13 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
     const put: PutOptions = { ...conditions, quota: parts.quotaOf(call.tenant) };
     // Do not run a query whose result cannot be stored.
     checkPutConditions(ref, await parts.store.describe(ref), put);
-    const run = engine === 'tsdb' ? parts.forward.check() : engineOf(engine);
+    const run = engine === 'tsdb' ? parts.forward.check() : engineOf(engines, engine);
     const running = parts.running.begin(call, sql, engine);
     const { signal } = running.call;
     try {
       const stored = await (run === undefined
         ? keepExport(parts, running, ref, { put: { ...put, signal }, params })
-        : keepResult(parts, await start(running, run, { params }, parts.idleTimeoutMs), ref, { ...put, signal }));
+        : keepResult(parts, await startQuery(running, run, { params }, parts.idleTimeoutMs), ref, { ...put, signal }));
       running.addBytes(stored.info.bytes);
       running.end();
       return { ...stored, timing: running.timing() };
@@ -93,12 +85,12 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
   }
 
   return {
-    engines,
+    engines: namesOf(engines),
     query,
 
     async describeQuery(call, sql, engine = 'local') {
       begin(call, 'describeQuery', engine);
-      return engineOf(engine).describe(call, sql);
+      return engineOf(engines, engine).describe(call, sql);
     },
 
     async keepQuery(call, sql, options = {}) {
@@ -118,47 +110,6 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
       });
     },
   };
-}
-
-/** Starts a statement; resolves when the first rows are ready. */
-async function start(
-  query: RunningQuery,
-  engine: Engine,
-  options: QueryFramesOptions,
-  idleTimeoutMs: number,
-): Promise<QueryResult> {
-  const { params = [], offset = 0, limit = Infinity, columns, reuseBuffers = false } = options;
-  const { call, sql, monitor } = query;
-  const answer = closeOnce(await engine.query(call, sql, { params, reuseBuffers, monitor }));
-  const result = readWithIdleTimeout(answer, idleTimeoutMs, (error) => query.end(error));
-  query.send(() => result.close());
-  try {
-    const part = sliceStream(result, { offset, limit, ...(columns && { columns }), signal: call.signal });
-    return { schema: part.schema, batches: countRows(part.batches, query), close: () => result.close() };
-  } catch (error) {
-    result.close();
-    throw error;
-  }
-}
-
-/** The client, the reader and the end of a call may each close a result. */
-function closeOnce(result: QueryResult): QueryResult {
-  let isClosed = false;
-  return {
-    ...result,
-    close() {
-      if (isClosed) return;
-      isClosed = true;
-      result.close();
-    },
-  };
-}
-
-async function* countRows(batches: QueryResult['batches'], query: RunningQuery): QueryResult['batches'] {
-  for await (const batch of batches) {
-    query.addRows(batch.numRows);
-    yield batch;
-  }
 }
 
 /** Ends a statement when its result is closed. */

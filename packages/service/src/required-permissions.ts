@@ -20,6 +20,8 @@ export const REQUIRED_PERMISSIONS = {
   query: { local: ['read'], scheduler: ['scheduler'] },
   describeQuery: { local: ['read'], scheduler: ['scheduler'] },
   keepQuery: { local: ['read', 'write'], scheduler: ['scheduler', 'write'], tsdb: ['tsdb', 'write'] },
+  appendRows: ['write'],
+  appendQuery: { local: ['read', 'write'], scheduler: ['scheduler', 'write'] },
   forward: ['tsdb'],
   // Any caller, who sees only the statements of its tenant that it could run itself; with `admin`, all.
   listQueries: [],

@@ -96,6 +96,20 @@ export interface KeptQuery extends PutResult {
   readonly timing: QueryTiming;
 }
 
+/** Options of `appendRows` and `appendQuery`. */
+export interface InsertOptions {
+  /** The columns of the frame that the columns of the rows are for, in order; others are null. Default: all. */
+  readonly columns?: readonly string[];
+}
+
+/** Options of `appendQuery`. */
+export interface AppendQueryOptions extends InsertOptions {
+  /** The engine that runs the SQL. Default `local`. */
+  readonly engine?: EngineName;
+  /** The values of `?` or `$1`, in order. */
+  readonly params?: readonly SqlValue[];
+}
+
 /** The state of the service and its parts. */
 export interface Health {
   /**
@@ -175,6 +189,13 @@ export interface Operations {
   describeQuery(call: Call, sql: string, engine?: EngineName): Promise<StatementInfo>;
   /** Stores the result of a query as a frame. */
   keepQuery(call: Call, sql: string, options?: KeepQueryOptions): Promise<KeptQuery>;
+  /**
+   * Appends rows to a frame that exists, by the order of their columns. Texts are read as the types of the frame; a value that
+   * would change is `invalid_data`. Resolves to the number of rows.
+   */
+  appendRows(call: Call, handle: string, rows: FrameStream, options?: InsertOptions): Promise<number>;
+  /** Appends the result of a query to a frame that exists, as `appendRows` does. */
+  appendQuery(call: Call, handle: string, sql: string, options?: AppendQueryOptions): Promise<number>;
   /** Returns the statements that wait, run, or send their result, oldest first. */
   listQueries(call: Call): Promise<readonly QueryInfo[]>;
   /** Returns the newest running statement of a request; fails with `query_not_found` if there is none. */

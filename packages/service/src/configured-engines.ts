@@ -1,5 +1,21 @@
 import { ERROR_CODES, ServiceError } from '@svc/errors';
-import type { EngineName, SqlTarget } from './engine-names.ts';
+import type { Engine } from '@svc/frames';
+import { ENGINE_NAMES, type EngineName, type SqlTarget } from './engine-names.ts';
+
+/** The configured engines. */
+export type Engines = Readonly<Partial<Record<EngineName, Engine>>>;
+
+/** Returns the names of the configured engines. */
+export function namesOf(engines: Engines): readonly EngineName[] {
+  return ENGINE_NAMES.filter((name) => engines[name] !== undefined);
+}
+
+/** Returns an engine; throws if it is not configured. */
+export function engineOf(engines: Engines, name: EngineName): Engine {
+  const engine = engines[name];
+  if (engine === undefined) throw engineNotConfigured(name, namesOf(engines));
+  return engine;
+}
 
 /** Returns the error of SQL for an engine that is not configured; `engines` are the configured ones. */
 export function engineNotConfigured(engine: SqlTarget, engines: readonly EngineName[]): ServiceError {

@@ -1,0 +1,70 @@
+import { ServiceError } from '@svc/errors';
+import { type Call, type FrameRef, type FrameStream, parseHandle } from '@svc/frames';
+import { rowsToInsert } from '@svc/frames/internal';
+import { engineOf } from './configured-engines.ts';
+import { eventSource } from './event-source.ts';
+import { schemaOf } from './frame-schema.ts';
+import { limitRows } from './limit-upload.ts';
+import type { QueryParts } from './query-operations.ts';
+import { notFound } from './read-operations.ts';
+import type { InsertOptions, Service } from './service.ts';
+import { startQuery } from './start-query.ts';
+
+/** Dependencies of the operations that insert rows. */
+export type InsertParts = Omit<QueryParts, 'forward'>;
+
+/** Creates the operations that append rows by the order of their columns. */
+export function createInsertOperations(parts: InsertParts): Pick<Service, 'appendQuery' | 'appendRows'> {
+  const { store, engines, maxUploadBytes, quotaOf, audit, begin, observe } = parts;
+
+  async function insert(call: Call, ref: FrameRef, rows: FrameStream, { columns }: InsertOptions): Promise<number> {
+    const { tenant, handle } = ref;
+    const schema = (await schemaOf(store, ref)) ?? notFound(handle);
+    const startMs = performance.now();
+    const added = limitRows(rowsToInsert(schema, rows, columns), maxUploadBytes);
+    const conditions = { ifPresent: true, quota: quotaOf(tenant), signal: call.signal };
+    const {
+      info,
+      rowsWritten = 0,
+      created,
+    } = await store.append(ref, added, conditions).catch((error: unknown) => {
+      const isGone = error instanceof ServiceError && error.code === 'version_conflict';
+      return isGone ? notFound(handle) : Promise.reject(error);
+    });
+    const written = { rows: info.rows, rowsWritten, bytes: info.bytes, created };
+    const durationMs = performance.now() - startMs;
+    observe({ kind: 'frame_appended', ...eventSource(call), handle, ...written, durationMs });
+    return rowsWritten;
+  }
+
+  return {
+    appendRows: (call, name, rows, options = {}) =>
+      audit.write(call, 'appendRows', name, async () => {
+        begin(call, 'appendRows');
+        return insert(call, { tenant: call.tenant, handle: parseHandle(name) }, rows, options);
+      }),
+
+    appendQuery: (call, name, sql, { engine = 'local', params = [], ...options } = {}) =>
+      audit.write(call, 'appendQuery', name, async () => {
+        begin(call, 'appendQuery', engine);
+        const ref = { tenant: call.tenant, handle: parseHandle(name) };
+        // Do not run a query whose result cannot be appended.
+        if ((await store.describe(ref)) === undefined) notFound(name);
+        const run = engineOf(engines, engine);
+        const running = parts.running.begin(call, sql, engine);
+        try {
+          const result = await startQuery(running, run, { params }, parts.idleTimeoutMs);
+          try {
+            const count = await insert(running.call, ref, result, options);
+            running.end();
+            return count;
+          } finally {
+            result.close();
+          }
+        } catch (error) {
+          running.end(error);
+          throw error;
+        }
+      }),
+  };
+}
