@@ -156,7 +156,7 @@ function accepted({ url }: ServerProcess, channel: Channel, { token }: TestCalle
       () => true,
       () => false,
     ),
-    info({ url, channel, ticket: nothing, query: nothing, update: nothing }, authorization).then(
+    info({ url, channel, ticket: nothing, query: nothing, update: nothing, insert: nothing }, authorization).then(
       (code) => code === 'ok',
     ),
   ]);

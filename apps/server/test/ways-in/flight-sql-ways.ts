@@ -84,6 +84,13 @@ const COMMANDS: Readonly<Record<string, CommandRow | readonly CommandRow[]>> = {
       read: { operation: 'keepQuery', ...NO_TABLE },
       poll: {},
     },
+    {
+      detail: 'INSERT',
+      message: query('insert into none values (1)'),
+      read: { operation: 'appendQuery', ...NO_FRAME },
+      poll: {},
+    },
+    { detail: 'COMMIT', message: query('commit') },
   ],
   CommandPreparedStatementQuery: {
     message: prepared((target) => target.query),
@@ -92,11 +99,19 @@ const COMMANDS: Readonly<Record<string, CommandRow | readonly CommandRow[]>> = {
     put: { operation: 'query', ...NO_STATEMENT },
     hasRows: false,
   },
-  CommandPreparedStatementUpdate: {
-    message: prepared((target) => target.update),
-    read: NOT_READABLE,
-    put: { operation: 'dropFrame', ...NO_FRAME, ...NO_STATEMENT },
-  },
+  CommandPreparedStatementUpdate: [
+    {
+      message: prepared((target) => target.update),
+      read: NOT_READABLE,
+      put: { operation: 'dropFrame', ...NO_FRAME, ...NO_STATEMENT },
+    },
+    {
+      detail: 'INSERT of parameters',
+      message: prepared((target) => target.insert),
+      read: NOT_READABLE,
+      put: { operation: 'appendRows', allowed: 'invalid_argument' },
+    },
+  ],
   CommandStatementUpdate: [
     {
       detail: 'DROP TABLE',
@@ -118,6 +133,28 @@ const COMMANDS: Readonly<Record<string, CommandRow | readonly CommandRow[]>> = {
       engine: 'scheduler',
       read: NOT_READABLE,
       put: { operation: 'keepQuery', ...NO_CLUSTER },
+      hasRows: false,
+    },
+    {
+      detail: 'INSERT',
+      message: update('insert into none values (1)'),
+      read: NOT_READABLE,
+      put: { operation: 'appendQuery', ...NO_FRAME },
+      hasRows: false,
+    },
+    {
+      detail: 'INSERT on a cluster',
+      message: update('insert into none values (1)'),
+      engine: 'scheduler',
+      read: NOT_READABLE,
+      put: { operation: 'appendQuery', target: 'scheduler', ...NO_FRAME },
+      hasRows: false,
+    },
+    {
+      detail: 'COMMIT',
+      message: update('commit'),
+      read: NOT_READABLE,
+      put: {},
       hasRows: false,
     },
   ],

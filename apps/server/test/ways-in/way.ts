@@ -11,9 +11,10 @@ export interface Target {
   readonly channel: Channel;
   /** The ticket of the frame `shown`. */
   readonly ticket: Uint8Array;
-  /** Prepared statements: a query of `shown`, and `drop table none`. */
+  /** Prepared statements: a query of `shown`, `drop table none`, and `insert into shown (none) values (?)`. */
   readonly query: Uint8Array;
   readonly update: Uint8Array;
+  readonly insert: Uint8Array;
 }
 
 /** Sends one request with a value of `Authorization`. Resolves to `ok`, or to the code of the error. */

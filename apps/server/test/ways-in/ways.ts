@@ -48,6 +48,7 @@ export async function connectTarget(
     ticket: endpoint[0]?.ticket?.ticket ?? new Uint8Array(0),
     query: await prepare(client, SQL, options),
     update: await prepare(client, 'drop table none', options),
+    insert: await prepare(client, 'insert into shown (none) values (?)', options),
   };
 }
 

@@ -1,12 +1,20 @@
 import { ServiceError } from '@svc/errors';
-import type { Call } from '@svc/frames';
+import type { Call, FrameStream } from '@svc/frames';
 import type { Service } from '@svc/service';
 import type { BoundStatement } from '../flight/flight-source.ts';
-import { parseUpdate, type UpdateStatement } from './update-statement.ts';
+import { placedRows } from './placed-rows.ts';
+import { UPDATES_HINT } from './statement-text.ts';
+import { type CreateStatement, type DropStatement, type InsertStatement, parseUpdate } from './update-statement.ts';
 
-/** Whether a statement changes frames. */
+/** Whether a statement changes frames, or is accepted beside those that do. */
 export function isUpdate(sql: string): boolean {
   return parseUpdate(sql) !== undefined;
+}
+
+/** Whether a statement takes any number of rows of parameters. */
+export function takesRows(sql: string): boolean {
+  const update = parseUpdate(sql);
+  return update?.kind === 'insert' && update.placeholders !== undefined;
 }
 
 /** Throws `permission_denied` if the caller may not run a statement, before its parameters are read. */
@@ -18,21 +26,30 @@ export function authorizeStatement(
   const update = parseUpdate(sql);
   if (update === undefined) service.authorize(call, 'query', engine);
   else if (update.kind === 'drop') service.authorize(call, 'dropFrame');
-  else service.authorize(call, 'keepQuery', engine);
+  else if (update.kind === 'create') service.authorize(call, 'keepQuery', engine);
+  else if (update.kind === 'insert' && update.placeholders) service.authorize(call, 'appendRows');
+  else if (update.kind === 'insert') service.authorize(call, 'appendQuery', engine);
 }
 
-/** Runs a statement that changes frames. Returns the number of rows it created. */
-export async function runUpdate(service: Service, call: Call, statement: BoundStatement): Promise<number> {
+/**
+ * Runs a statement that changes frames. Returns the number of rows that it stored. `bound`: rows for an `INSERT` whose
+ * values are parameters, which are appended together.
+ */
+export async function runUpdate(
+  service: Service,
+  call: Call,
+  statement: BoundStatement,
+  bound?: FrameStream,
+): Promise<number> {
   const { sql, engine } = statement;
   const update = parseUpdate(sql);
   if (update === undefined) {
     // If the statement is not a valid query either, the error of the engine comes first.
     await service.describeQuery(call, sql, engine);
-    throw new ServiceError('invalid_sql', 'The statement does not change frames.', {
-      hint: 'Run it as a query. Change frames with CREATE [OR REPLACE] TABLE name AS query or DROP TABLE name.',
-      query: sql,
-    });
+    throw new ServiceError('invalid_sql', 'The statement does not change frames.', { hint: UPDATES_HINT, query: sql });
   }
+  if (update.kind === 'insert') return insert(service, call, update, statement, bound);
+  if (update.kind === 'nothing') return 0;
   try {
     return update.kind === 'drop' ? await drop(service, call, update) : await create(service, call, update, statement);
   } catch (error) {
@@ -45,7 +62,7 @@ export async function runUpdate(service: Service, call: Call, statement: BoundSt
 /** The errors that IF EXISTS and IF NOT EXISTS suppress. */
 const EXPECTED: ReadonlySet<string> = new Set(['handle_exists', 'handle_not_found']);
 
-async function drop(service: Service, call: Call, { handle }: UpdateStatement): Promise<number> {
+async function drop(service: Service, call: Call, { handle }: DropStatement): Promise<number> {
   await service.dropFrame(call, handle);
   return 0;
 }
@@ -53,14 +70,30 @@ async function drop(service: Service, call: Call, { handle }: UpdateStatement): 
 async function create(
   service: Service,
   call: Call,
-  { handle, isReplacing, select }: Extract<UpdateStatement, { kind: 'create' }>,
-  { params, engine }: BoundStatement,
+  { handle, isReplacing, isDeclared, select }: CreateStatement,
+  { sql, params, engine }: BoundStatement,
 ): Promise<number> {
-  const { info } = await service.keepQuery(call, select, {
-    handle,
-    params,
-    engine,
-    ...(isReplacing ? {} : { ifAbsent: true }),
-  });
-  return info.rows;
+  const condition = isReplacing ? {} : { ifAbsent: true };
+  try {
+    const { info } = await service.keepQuery(call, select, { handle, params, engine, ...condition });
+    return info.rows;
+  } catch (error) {
+    if (!isDeclared || !(error instanceof ServiceError) || error.code !== 'invalid_sql') throw error;
+    // The position is one in the query, which the client has not sent.
+    throw new ServiceError('invalid_sql', error.message, { query: sql, cause: error });
+  }
+}
+
+async function insert(
+  service: Service,
+  call: Call,
+  { handle, columns, select, placeholders }: InsertStatement,
+  { params, engine }: BoundStatement,
+  bound: FrameStream | undefined,
+): Promise<number> {
+  const into = columns === undefined ? {} : { columns };
+  if (bound === undefined || placeholders === undefined) {
+    return service.appendQuery(call, handle, select, { params, engine, ...into });
+  }
+  return service.appendRows(call, handle, placedRows(bound, placeholders), into);
 }

@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { parseUpdate } from './update-statement.ts';
 
 const create = { kind: 'create', isReplacing: false, isOptional: false };
+const insert = { kind: 'insert', handle: 't' };
+const nothing = { kind: 'nothing' };
 
 describe('a statement', () => {
   test.each([
@@ -13,11 +15,70 @@ describe('a statement', () => {
     ['CREATE TABLE main.t AS SELECT 1', { ...create, handle: 't' }],
     ['CREATE TABLE memory . "main" . t AS SELECT 1', { ...create, handle: 't' }],
     ['/* a */ -- b\n CREATE/**/TABLE t AS(SELECT 1)', { ...create, handle: 't' }],
+    ['INSERT INTO t VALUES (1, 2)', insert],
+    ['insert into "my-frame" select 1', { ...insert, handle: 'my-frame' }],
+    ['INSERT INTO main.t (a, "b c") FROM x', { ...insert, columns: ['a', 'b c'] }],
+    ['INSERT INTO t (SELECT 1)', { ...insert, select: '              (SELECT 1)' }],
+    ['INSERT INTO t("select") (VALUES (1))', { ...insert, columns: ['select'] }],
+    ['INSERT INTO t VALUES (?, ?)', { ...insert, placeholders: [0, 1] }],
+    ['INSERT INTO t (b, a) VALUES ( $2 , $1 );', { ...insert, columns: ['b', 'a'], placeholders: [1, 0] }],
     ['DROP TABLE t', { kind: 'drop', handle: 't', isOptional: false }],
     ['drop table if exists "t" ; -- gone', { kind: 'drop', handle: 't', isOptional: true }],
   ])('%s changes frames', (sql, update) => {
     expect(parseUpdate(sql)).toMatchObject(update);
   });
+
+  test.each([
+    ['BEGIN'],
+    ['begin transaction;'],
+    ['START TRANSACTION'],
+    ['COMMIT'],
+    ['ROLLBACK WORK ;'],
+    ["SET timezone='UTC'"],
+    ["set session time zone 'utc'"],
+    ["SET TIMEZONE TO 'Etc/UTC';"],
+  ])('%s changes nothing', (sql) => {
+    expect(parseUpdate(sql)).toEqual(nothing);
+  });
+
+  test.each([
+    ['INSERT INTO t VALUES (?, 1)'],
+    ['INSERT INTO t VALUES (?, ?), (?, ?)'],
+    ['INSERT INTO t VALUES (?) RETURNING *'],
+    ['INSERT INTO t SELECT ?'],
+    ['INSERT INTO t VALUES (?1)'],
+    ['INSERT INTO t VALUES ()'],
+  ])('%s has values that are not only parameters', (sql) => {
+    expect(parseUpdate(sql)).toHaveProperty('select');
+    expect(parseUpdate(sql)).not.toHaveProperty('placeholders');
+  });
+
+  test.each([
+    ['t (id BIGINT, name TEXT)', 'SELECT CAST(NULL AS BIGINT) AS "id", CAST(NULL AS TEXT) AS "name" LIMIT 0'],
+    ['t ("a ""b" VARCHAR(30) NOT NULL)', 'SELECT CAST(NULL AS VARCHAR(30)) AS "a ""b" LIMIT 0'],
+    [
+      't(x DOUBLE PRECISION null , y BIT(1))',
+      'SELECT CAST(NULL AS DOUBLE PRECISION) AS "x", CAST(NULL AS BOOLEAN) AS "y" LIMIT 0',
+    ],
+    [
+      't (p DECIMAL(10, 2), s STRUCT(a INT, "check" TEXT)[]);',
+      'SELECT CAST(NULL AS DECIMAL(10, 2)) AS "p", CAST(NULL AS STRUCT(a INT, "check" TEXT)[]) AS "s" LIMIT 0',
+    ],
+  ])('CREATE TABLE %s has no rows', (text, select) => {
+    expect(parseUpdate(`CREATE TABLE ${text}`)).toEqual({ ...create, handle: 't', select, isDeclared: true });
+  });
+
+  test.each(['UPDATE t SET a = 1', 'delete from t', 'MERGE INTO t USING u ON true', 'truncate t'])(
+    '%s is refused with what to do instead',
+    (sql) => {
+      expect(() => parseUpdate(sql)).toThrow(
+        expect.objectContaining({
+          code: 'permission_denied',
+          hint: expect.stringContaining('CREATE OR REPLACE TABLE'),
+        }),
+      );
+    },
+  );
 
   test.each([
     'SELECT 1',
@@ -41,8 +102,19 @@ describe('a statement', () => {
   });
 
   test.each([
-    ['CREATE TABLE t (a INT)', 'the name of the table is not followed by AS'],
-    ['CREATE TABLE AS SELECT 1', 'the name of the table is not followed by AS'],
+    ['CREATE TABLE t', 'the name of the table is not followed by AS or ('],
+    ['CREATE TABLE AS SELECT 1', 'the name of the table is not followed by AS or ('],
+    ['CREATE TABLE t ()', 'the name of a column is missing'],
+    ['CREATE TABLE t (a)', 'the type of column a is missing'],
+    ['CREATE TABLE t (a INT', 'the list of columns is not followed by )'],
+    ['CREATE TABLE t (a INT) AS SELECT 1', 'something follows the columns of the table'],
+    ["CREATE TABLE t (a TEXT 'x)", 'a quote is not closed'],
+    ['CREATE TABLE t (a INT PRIMARY KEY)', 'a frame has no keys, no constraints and no default values'],
+    ['CREATE TABLE t (a INT, PRIMARY KEY (a))', 'a frame has no keys, no constraints and no default values'],
+    ['CREATE TABLE t (a INT DEFAULT 1)', 'a frame has no keys, no constraints and no default values'],
+    ['INSERT t VALUES (1)', 'INSERT is not followed by INTO'],
+    ['INSERT INTO t', 'VALUES or a query is missing'],
+    ['INSERT INTO t (a,) VALUES (1)', 'the name of a column is missing'],
     ['CREATE TABLE', 'the name of the table is missing'],
     ['CREATE TABLE "" AS SELECT 1', 'the name of the table is missing'],
     ['DROP TABLE a, b', 'something follows the name of the table'],

@@ -1,107 +1,131 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
 import { checkPlace } from './catalogue-names.ts';
+import { takeColumns } from './column-definitions.ts';
+import { createStatementText, type StatementText } from './statement-text.ts';
 
-/** A statement that changes frames. */
-export type UpdateStatement =
-  | {
-      readonly kind: 'create';
-      readonly handle: string;
-      readonly isReplacing: boolean;
-      readonly isOptional: boolean;
-      /** The query, padded with blanks, so that error positions are valid for the whole statement. */
-      readonly select: string;
-    }
-  | { readonly kind: 'drop'; readonly handle: string; readonly isOptional: boolean };
+/** A statement that changes frames, or that clients send around such statements. */
+export type UpdateStatement = CreateStatement | DropStatement | InsertStatement | { readonly kind: 'nothing' };
 
-/**
- * Parses `CREATE [OR REPLACE] TABLE [IF NOT EXISTS] name AS query` and `DROP TABLE [IF EXISTS] name`. Returns undefined for
- * any other statement. Throws `invalid_sql` if the statement starts like one of these but does not parse.
- */
-export function parseUpdate(sql: string): UpdateStatement | undefined {
-  const text = createText(sql);
-  if (text.takeWords('CREATE')) return parseCreate(text);
-  return text.takeWords('DROP') ? parseDrop(text) : undefined;
+/** `CREATE TABLE`: stores the result of a query, or an empty frame. */
+export interface CreateStatement {
+  readonly kind: 'create';
+  readonly handle: string;
+  readonly isReplacing: boolean;
+  readonly isOptional: boolean;
+  /** The query. If it is a part of the statement, padded with blanks, so that error positions are valid for the whole. */
+  readonly select: string;
+  /** Whether the columns are declared, so that the query is not a part of the statement. */
+  readonly isDeclared: boolean;
 }
 
-function parseCreate(text: Text): UpdateStatement | undefined {
+/** `DROP TABLE`. */
+export interface DropStatement {
+  readonly kind: 'drop';
+  readonly handle: string;
+  readonly isOptional: boolean;
+}
+
+/** `INSERT INTO`: appends rows. */
+export interface InsertStatement {
+  readonly kind: 'insert';
+  readonly handle: string;
+  /** The columns to fill. Default: all. */
+  readonly columns?: readonly string[];
+  /** The query with the rows, padded with blanks. `VALUES` is one. */
+  readonly select: string;
+  /** The parameter of each column, counted from 0, if the values are one row of parameters and nothing else. */
+  readonly placeholders?: readonly number[];
+}
+
+/**
+ * Parses a statement that changes frames; undefined for any other, which is a query. Throws `invalid_sql` if the statement
+ * starts like one of these but does not parse, and `permission_denied` for `UPDATE` and `DELETE`.
+ */
+export function parseUpdate(sql: string): UpdateStatement | undefined {
+  const text = createStatementText(sql);
+  if (text.takeWords('CREATE')) return parseCreate(text);
+  if (text.takeWords('DROP')) return parseDrop(text);
+  if (text.takeWords('INSERT')) return parseInsert(text);
+  if (NOTHING.test(sql)) return { kind: 'nothing' };
+  for (const word of ['UPDATE', 'DELETE', 'MERGE', 'TRUNCATE']) if (text.takeWords(word)) throw notOffered(word);
+  return undefined;
+}
+
+/** What clients send around other statements. Each statement is committed by itself, and the time zone is UTC. */
+const NOTHING =
+  /^\s*(?:(?:BEGIN|COMMIT|END|ROLLBACK)(?:\s+(?:TRANSACTION|WORK))?|START\s+TRANSACTION|SET\s+(?:SESSION\s+)?TIME\s?ZONE\s*(?:=|\sTO\s|)\s*'(?:Etc\/)?UTC')\s*;?\s*$/i;
+
+function notOffered(word: string): ServiceError {
+  return new ServiceError('permission_denied', `${word} is not supported: rows of a frame do not change.`, {
+    hint: 'Replace the frame: CREATE OR REPLACE TABLE name AS SELECT … FROM name.',
+  });
+}
+
+function parseCreate(text: StatementText): UpdateStatement | undefined {
   const isReplacing = text.takeWords('OR', 'REPLACE');
   if (!text.takeWords('TABLE')) return undefined;
   const isOptional = text.takeWords('IF', 'NOT', 'EXISTS');
-  const handle = takeHandle(text);
-  if (!text.takeWords('AS')) throw text.error('the name of the table is not followed by AS');
-  return { kind: 'create', handle, isReplacing, isOptional, select: text.rest() };
+  const create = { kind: 'create', handle: takeHandle(text), isReplacing, isOptional } as const;
+  if (text.takeWords('AS')) return { ...create, select: text.rest(), isDeclared: false };
+  if (text.take(/\(/y) === undefined) throw text.error('the name of the table is not followed by AS or (');
+  const select = takeColumns(text);
+  takeEnd(text, 'the columns of the table');
+  return { ...create, select, isDeclared: true };
 }
 
-function parseDrop(text: Text): UpdateStatement | undefined {
+function parseDrop(text: StatementText): UpdateStatement | undefined {
   if (!text.takeWords('TABLE')) return undefined;
   const isOptional = text.takeWords('IF', 'EXISTS');
   const handle = takeHandle(text);
-  text.take(/;/y);
-  if (!text.isAtEnd()) throw text.error('something follows the name of the table');
+  takeEnd(text, 'the name of the table');
   return { kind: 'drop', handle, isOptional };
 }
 
+function parseInsert(text: StatementText): UpdateStatement {
+  if (!text.takeWords('INTO')) throw text.error('INSERT is not followed by INTO');
+  const handle = takeHandle(text);
+  // A parenthesis may also begin a query.
+  const columns = text.take(/\((?=\s*(?:"|(?!SELECT\b|WITH\b|FROM\b|VALUES\b)[\p{L}_]))/iuy) && takeNames(text);
+  const insert = { kind: 'insert', handle, ...(columns && { columns }) } as const;
+  const select = text.rest();
+  if (text.isAtEnd()) throw text.error('VALUES or a query is missing');
+  const placeholders = takePlaceholders(text);
+  return { ...insert, select, ...(placeholders && { placeholders }) };
+}
+
+function takeNames(text: StatementText): readonly string[] {
+  const names = [text.takeName('the name of a column')];
+  while (text.take(/,/y) !== undefined) names.push(text.takeName('the name of a column'));
+  text.expect(')', 'the list of columns');
+  return names;
+}
+
+/** Parses `VALUES (?, ?)` to the end of the statement; undefined if there is anything else. */
+function takePlaceholders(text: StatementText): readonly number[] | undefined {
+  if (!text.takeWords('VALUES') || text.take(/\(/y) === undefined) return undefined;
+  const placeholders: number[] = [];
+  do {
+    const found = text.take(/\?(?!\d)|\$[1-9]\d{0,4}\b/y);
+    if (found === undefined) return undefined;
+    placeholders.push(found === '?' ? placeholders.length : Number(found.slice(1)) - 1);
+  } while (text.take(/,/y) !== undefined);
+  if (text.take(/\)/y) === undefined) return undefined;
+  text.take(/;/y);
+  return text.isAtEnd() ? placeholders : undefined;
+}
+
+function takeEnd(text: StatementText, what: string): void {
+  text.take(/;/y);
+  if (!text.isAtEnd()) throw text.error(`something follows ${what}`);
+}
+
 /** Parses the name of a table, optionally qualified by catalog and schema. */
-function takeHandle(text: Text): string {
-  const names = [takeName(text)];
-  while (text.take(/\./y) !== undefined) names.push(takeName(text));
+function takeHandle(text: StatementText): string {
+  const what = 'the name of the table';
+  const names = [text.takeName(what)];
+  while (text.take(/\./y) !== undefined) names.push(text.takeName(what));
   const [handle = '', schema, catalog, ...more] = names.toReversed();
   if (more.length > 0) throw text.error('the name of the table has more than three parts');
   checkPlace(catalog, schema);
   return handle;
 }
-
-function takeName(text: Text): string {
-  const quotedName = text.take(/"(?:[^"]|"")+"/y);
-  if (quotedName !== undefined) return quotedName.slice(1, -1).replaceAll('""', '"');
-  const name = text.take(/[\p{L}_][\p{L}\p{N}_$]*/uy);
-  if (name === undefined) throw text.error('the name of the table is missing');
-  return name;
-}
-
-/** A scanner over a statement, which skips whitespace and comments. */
-interface Text {
-  take(pattern: RegExp): string | undefined;
-  /** Consumes all of these words, in any case, or none. */
-  takeWords(...words: readonly string[]): boolean;
-  isAtEnd(): boolean;
-  rest(): string;
-  error(what: string): ServiceError;
-}
-
-function createText(sql: string): Text {
-  let position = 0;
-
-  function takeAt(pattern: RegExp): string | undefined {
-    pattern.lastIndex = position;
-    const [found] = pattern.exec(sql) ?? [];
-    position += found?.length ?? 0;
-    return found;
-  }
-  function take(pattern: RegExp): string | undefined {
-    takeAt(BLANKS);
-    return takeAt(pattern);
-  }
-  return {
-    take,
-    takeWords(...words) {
-      const start = position;
-      const isThere = words.every((word) => take(/[A-Za-z]+\b/y)?.toUpperCase() === word);
-      if (!isThere) position = start;
-      return isThere;
-    },
-    isAtEnd() {
-      takeAt(BLANKS);
-      return position === sql.length;
-    },
-    rest: () => sql.slice(0, position).replaceAll(/[^\n]/gu, ' ') + sql.slice(position),
-    error: (what) =>
-      new ServiceError('invalid_sql', `Cannot read the statement: ${what}, at ${quoted(sql.slice(position))}.`, {
-        hint: 'Change frames with CREATE [OR REPLACE] TABLE name AS query or DROP TABLE name.',
-        // In code points, not in UTF-16 code units.
-        position: Array.from(sql.slice(0, position)).length,
-      }),
-  };
-}
-
-const BLANKS = /(?:\s|--[^\n]*|\/\*[\s\S]*?\*\/)*/y;

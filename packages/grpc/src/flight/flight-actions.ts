@@ -8,6 +8,7 @@ import type { EngineChoice } from '../flight-sql/engine-choice.ts';
 import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
 import { authorizeStatement, isUpdate } from '../flight-sql/run-update.ts';
+import { updateParameters } from '../flight-sql/update-parameters.ts';
 import { readSessionOptions, setSessionOptions } from '../flight-sql/session-options.ts';
 import type { PendingQueries } from './pending-queries.ts';
 import { type FlightReads, schemaBytes } from './flight-reads.ts';
@@ -112,12 +113,13 @@ function statementActions({ service, statements }: FlightActionsOptions): Readon
         refuseTransaction(transactionId);
         authorizeStatement(service, call, { sql: query, engine });
         const info = isUpdate(query) ? undefined : await service.describeQuery(call, query, engine);
+        const parameters = info?.parameters ?? (await updateParameters(service, call, { sql: query, engine }));
         const parameterCount = info?.parameters.fields.length ?? 0;
         const statement = { sql: query, engine, isUpdate: info === undefined, parameterCount, params: [] };
         const result = flightSql.ActionCreatePreparedStatementResult.encode({
           preparedStatementHandle: statements.create(call, statement),
           datasetSchema: info ? schemaBytes(info.schema) : NOTHING,
-          parameterSchema: info && parameterCount > 0 ? schemaBytes(bindable(info.parameters)) : NOTHING,
+          parameterSchema: parameters.fields.length > 0 ? schemaBytes(bindable(parameters)) : NOTHING,
           isUpdate: info === undefined,
         });
         return packFlightSql('ActionCreatePreparedStatementResult', result.finish());

@@ -6,9 +6,9 @@ import type { CountedCall } from '../call-traffic.ts';
 import { boundParams } from '../flight-sql/bound-params.ts';
 import type { Command } from '../flight-sql/command.ts';
 import { ingest } from '../flight-sql/ingest.ts';
-import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
+import type { PreparedStatement, PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
-import { authorizeStatement, runUpdate } from '../flight-sql/run-update.ts';
+import { authorizeStatement, runUpdate, takesRows } from '../flight-sql/run-update.ts';
 import { flightTarget } from './flight-target.ts';
 import { type FlightUpload, flightUpload } from './flight-upload.ts';
 
@@ -46,6 +46,19 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
     return boundParams(await decoders.decode('arrow', body, { signal: call.signal }));
   }
 
+  /** Runs an `INSERT` with the rows that a client binds, while they arrive. */
+  async function insertBound(call: Call, prepared: PreparedStatement, upload: FlightUpload): Promise<number> {
+    const done = new AbortController();
+    try {
+      const signal = AbortSignal.any([call.signal, done.signal]);
+      const rows = await decoders.decode('arrow', upload.body, { signal });
+      return await runUpdate(service, call, prepared, rows);
+    } finally {
+      // A refused statement has not read its rows, which hold a decoder until it is aborted.
+      done.abort(new ServiceError('cancelled', 'The rows were abandoned.'));
+    }
+  }
+
   async function run(
     call: CountedCall,
     command: Command,
@@ -64,6 +77,10 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
     if (command.name === 'CommandPreparedStatementUpdate') {
       const prepared = statements.get(call, command.message.preparedStatementHandle);
       authorizeStatement(service, call, prepared);
+      if (upload.hasColumns() && takesRows(prepared.sql)) {
+        call.traffic.hasRows = true;
+        return updateResult(await insertBound(call, prepared, upload));
+      }
       const bound = upload.hasColumns() ? await paramsOf(call, upload) : undefined;
       return updateResult(await runUpdate(service, call, { ...prepared, params: bound ?? prepared.params }));
     }

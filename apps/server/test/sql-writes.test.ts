@@ -1,0 +1,193 @@
+// SQL that changes frames, over Flight SQL, with the real engine.
+import { Any, flightSql } from '@svc/proto';
+import { Int64, Table, tableFromIPC, TimestampMillisecond, Utf8, vectorFromArray } from 'apache-arrow';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import {
+  commandOf,
+  createFlightClient,
+  type FlightClient,
+  get,
+  packed,
+  put,
+  queryOf,
+} from '../../../packages/grpc/test/flight-client.ts';
+import { createChannel } from 'nice-grpc';
+import { sharedProcess, type ServerProcess } from './server-process.ts';
+
+let server: ServerProcess;
+let client: FlightClient;
+
+beforeEach(async () => {
+  server = await sharedProcess();
+  const channel = createChannel(server.grpcAddress);
+  onTestFinished(() => channel.close());
+  client = createFlightClient(channel);
+});
+
+/** Runs a statement, and returns the number of rows that it stored. */
+async function update(query: string): Promise<number> {
+  const message = flightSql.CommandStatementUpdate.encode({ query, transactionId: undefined }).finish();
+  const [result] = await put(client, commandOf('CommandStatementUpdate', message));
+  return countOf(result);
+}
+
+function countOf(result: Uint8Array | undefined): number {
+  return Number(flightSql.DoPutUpdateResult.decode(result ?? new Uint8Array(0)).recordCount);
+}
+
+async function prepare(query: string): Promise<flightSql.ActionCreatePreparedStatementResult> {
+  const request = flightSql.ActionCreatePreparedStatementRequest.encode({ query, transactionId: undefined }).finish();
+  const body = packed('ActionCreatePreparedStatementRequest', request);
+  for await (const result of client.doAction({ type: 'CreatePreparedStatement', body })) {
+    return flightSql.ActionCreatePreparedStatementResult.decode(Any.decode(result.body).value);
+  }
+  throw new Error('No statement was prepared.');
+}
+
+/** Runs a prepared statement with rows of values. */
+async function updateWith(preparedStatementHandle: Uint8Array, rows: Table): Promise<number> {
+  const message = flightSql.CommandPreparedStatementUpdate.encode({ preparedStatementHandle }).finish();
+  const [result] = await put(client, commandOf('CommandPreparedStatementUpdate', message), rows);
+  return countOf(result);
+}
+
+async function rowsOf(handle: string): Promise<unknown> {
+  const { columns, dataset } = (await (await server.fetch(`/exec?handle=${handle}&fmt=json`)).json()) as {
+    columns: { name: string; type: string }[];
+    dataset: unknown[];
+  };
+  return { types: columns.map(({ name, type }) => `${name} ${type}`), dataset };
+}
+
+describe('CREATE TABLE with columns', () => {
+  test('makes a frame without rows', async () => {
+    const sql = 'CREATE TABLE made (id BIGINT NOT NULL, at TIMESTAMP, price DECIMAL(10,2), ok BIT(1), name VARCHAR(9))';
+    expect(await update(sql)).toBe(0);
+    expect(await rowsOf('made')).toEqual({
+      types: ['id LONG', 'at TIMESTAMP', 'price DECIMAL(10,2)', 'ok BOOLEAN', 'name STRING'],
+      dataset: [],
+    });
+    await expect(update(sql)).rejects.toMatchObject({ code: 6 });
+    expect(await update(sql.replace('TABLE', 'TABLE IF NOT EXISTS'))).toBe(0);
+  });
+
+  test('of a type that does not exist is INVALID_ARGUMENT', async () => {
+    await expect(update('CREATE TABLE odd (id NUMBR)')).rejects.toMatchObject({
+      code: 3,
+      details: expect.stringContaining('NUMBR'),
+    });
+    expect((await server.fetch('/frames/odd')).status).toBe(404);
+  });
+});
+
+describe('INSERT INTO', () => {
+  const COLUMNS = 'id BIGINT, at TIMESTAMP, price DOUBLE, name TEXT';
+
+  test('appends values in the types of the frame', async () => {
+    await update(`CREATE OR REPLACE TABLE ins (${COLUMNS})`);
+    expect(await update("INSERT INTO ins VALUES (1, '2024-01-02 03:04:05', 1.5, 'a')")).toBe(1);
+    expect(await update("INSERT INTO ins VALUES (2, DATE '2024-01-03', 2, NULL)")).toBe(1);
+    expect(await update('INSERT INTO ins (name, id) SELECT upper(name), id + 10 FROM ins WHERE id = 1')).toBe(1);
+    expect(await rowsOf('ins')).toEqual({
+      types: ['id LONG', 'at TIMESTAMP', 'price DOUBLE', 'name STRING'],
+      dataset: [
+        [1, '2024-01-02T03:04:05.000000Z', 1.5, 'a'],
+        [2, '2024-01-03T00:00:00.000000Z', 2, null],
+        [11, null, null, 'A'],
+      ],
+    });
+  });
+
+  test.each([
+    ['(1.5, NULL, 1, NULL)', 'Row 1, column "id": 1.5 is not exactly a LONG.'],
+    ["(1, 'soon', 1, NULL)", 'Row 1, column "at": "soon" is not exactly a TIMESTAMP.'],
+    ['(1, NULL, 1, 7)', 'Row 1, column "name": a value of the type INT is not a value of the type STRING.'],
+    ['(1, NULL, 1)', 'The rows have 3 values, but 4 columns are to be filled.'],
+    ['(1, NULL, nowhere, NULL)', 'nowhere'],
+  ])('%s changes nothing', async (values, message) => {
+    await update(`CREATE OR REPLACE TABLE ins (${COLUMNS})`);
+    const failure = update(`INSERT INTO ins VALUES (7, NULL, 7, 'seven'), ${values}`);
+    await expect(failure).rejects.toMatchObject({ code: 3 });
+    await expect(update(`INSERT INTO ins VALUES ${values}`)).rejects.toMatchObject({
+      code: 3,
+      details: expect.stringContaining(message),
+    });
+    expect(await rowsOf('ins')).toMatchObject({ dataset: [] });
+  });
+
+  test.each([
+    ['INSERT INTO nowhere VALUES (1)', 5, 'nowhere'],
+    ['INSERT INTO ins (id, id) VALUES (1, 2)', 3, 'Column "id" is named twice.'],
+    ['INSERT INTO ins (odd) VALUES (1)', 3, 'The frame has no column "odd".'],
+    ['INSERT INTO ins BY NAME SELECT 1 AS id', 3, ''],
+    ["INSERT INTO ins SELECT * FROM read_csv('/etc/passwd')", 7, ''],
+    ['UPDATE ins SET id = 1', 7, 'UPDATE is not supported'],
+    ['DELETE FROM ins', 7, 'DELETE is not supported'],
+  ])('%s is refused', async (sql, code, message) => {
+    await update(`CREATE OR REPLACE TABLE ins (${COLUMNS})`);
+    await expect(update(sql)).rejects.toMatchObject({ code, details: expect.stringContaining(message) });
+  });
+
+  test('of parameters takes any number of rows, and appends them together', async () => {
+    await update(`CREATE OR REPLACE TABLE ins (${COLUMNS})`);
+    const prepared = await prepare('INSERT INTO ins (name, id, at) VALUES (?, ?, ?)');
+    const { fields } = tableFromIPC(prepared.parameterSchema).schema;
+    expect(fields.map(({ name, type }) => `${name} ${type}`)).toEqual([
+      '1 Utf8',
+      '2 Int64',
+      '3 Timestamp<MILLISECOND>',
+    ]);
+    const count = 5000;
+    const versionOf = async () => ((await (await server.fetch('/frames/ins')).json()) as { version: string }).version;
+    const before = await versionOf();
+    const rows = new Table({
+      '1': vectorFromArray(
+        Array.from({ length: count }, (_, i) => (i === 3 ? null : `n${i}`)),
+        new Utf8(),
+      ),
+      '2': vectorFromArray(
+        Array.from({ length: count }, (_, i) => BigInt(i)),
+        new Int64(),
+      ),
+      '3': vectorFromArray(
+        Array.from({ length: count }, (_, i) => i),
+        new TimestampMillisecond(),
+      ),
+    });
+    expect(await updateWith(prepared.preparedStatementHandle, rows)).toBe(count);
+    expect(await versionOf()).not.toBe(before);
+    const asked = 'select count(*), count(name), sum(id), max("at")::text from ins';
+    const answer = await server.fetch(`/exec?engine=local&fmt=json&query=${encodeURIComponent(asked)}`);
+    expect(await answer.json()).toMatchObject({ dataset: [[5000, 4999, 12497500, '1970-01-01 00:00:04.999']] });
+  });
+
+  test('whose rows have too few values is INVALID_ARGUMENT, and appends nothing', async () => {
+    await update(`CREATE OR REPLACE TABLE ins (${COLUMNS})`);
+    const { preparedStatementHandle } = await prepare('INSERT INTO ins (name, id) VALUES (?, ?)');
+    const rows = new Table({ '1': vectorFromArray(['a', 'b'], new Utf8()) });
+    await expect(updateWith(preparedStatementHandle, rows)).rejects.toMatchObject({ code: 3 });
+    expect(await rowsOf('ins')).toMatchObject({ dataset: [] });
+  });
+
+  test('can be sent as a query, whose result is empty', async () => {
+    await update(`CREATE OR REPLACE TABLE ins (${COLUMNS})`);
+    expect((await get(client, queryOf('INSERT INTO ins (id) VALUES (5)'))).numRows).toBe(0);
+    expect(await rowsOf('ins')).toMatchObject({ dataset: [[5, null, null, null]] });
+  });
+});
+
+test('statements around others do nothing', async () => {
+  for (const sql of ['BEGIN', 'COMMIT', 'ROLLBACK', "SET timezone='UTC'"]) {
+    expect(await update(sql)).toBe(0);
+    expect((await get(client, queryOf(sql))).numRows).toBe(0);
+  }
+});
+
+test('/exec does not write', async () => {
+  await update('CREATE OR REPLACE TABLE ins (id BIGINT)');
+  for (const sql of ['INSERT INTO ins VALUES (1)', 'CREATE TABLE other (id INT)', 'DROP TABLE ins']) {
+    const { status } = await server.fetch(`/exec?engine=local&fmt=json&query=${encodeURIComponent(sql)}`);
+    expect(status).toBe(403);
+  }
+  expect(await rowsOf('ins')).toMatchObject({ dataset: [] });
+});

@@ -1,0 +1,40 @@
+import type { StatementText } from './statement-text.ts';
+
+/** Types of other databases that JDBC writers declare, by the name in this one. */
+const OTHER_TYPES: ReadonlyMap<string, string> = new Map([
+  ['BIT(1)', 'BOOLEAN'],
+  ['BYTE', 'TINYINT'],
+]);
+
+/** What may follow the type of a column. A frame has no constraints, and nulls are allowed in all of its columns. */
+const NULLABILITY = /\s+(?:NOT\s+)?NULL$/i;
+const CONSTRAINTS =
+  /(?:^|\s)(?:PRIMARY|FOREIGN|UNIQUE|CHECK|CONSTRAINT|DEFAULT|REFERENCES|GENERATED|COLLATE|AUTO_?INCREMENT|IDENTITY)\b/i;
+
+/**
+ * Parses the columns of `CREATE TABLE name (…)`, after the parenthesis, and returns a query with these columns and no rows.
+ * `NULL` and `NOT NULL` are accepted and mean nothing; constraints and default values are `invalid_sql`.
+ */
+export function takeColumns(text: StatementText): string {
+  const columns: string[] = [];
+  do {
+    if (text.takeWords('PRIMARY') || text.takeWords('CONSTRAINT') || text.takeWords('UNIQUE')) throw constraint(text);
+    const name = text.takeName('the name of a column');
+    const definition = text.takeItem().replace(NULLABILITY, '');
+    if (definition === '') throw text.error(`the type of column ${name} is missing`);
+    if (CONSTRAINTS.test(withoutQuotes(definition))) throw constraint(text);
+    const type = OTHER_TYPES.get(definition.toUpperCase().replaceAll(/\s/g, '')) ?? definition;
+    columns.push(`CAST(NULL AS ${type}) AS "${name.replaceAll('"', '""')}"`);
+  } while (text.take(/,/y) !== undefined);
+  text.expect(')', 'the list of columns');
+  return `SELECT ${columns.join(', ')} LIMIT 0`;
+}
+
+/** Names of the parts of a STRUCT may be any words. */
+function withoutQuotes(definition: string): string {
+  return definition.replaceAll(/"(?:[^"]|"")*"/g, '""').replaceAll(/\([^()]*\)/g, '()');
+}
+
+function constraint(text: StatementText): Error {
+  return text.error('a frame has no keys, no constraints and no default values');
+}

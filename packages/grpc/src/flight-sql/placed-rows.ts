@@ -1,0 +1,28 @@
+import { ServiceError } from '@svc/errors';
+import type { FrameStream } from '@svc/frames';
+import { type Data, type Field, makeData, RecordBatch, Schema, Struct } from 'apache-arrow';
+
+/** Returns bound rows with the columns that placeholders name, by their index, in that order. */
+export function placedRows(rows: FrameStream, placeholders: readonly number[]): FrameStream {
+  const { fields } = rows.schema;
+  const schema = new Schema(placeholders.map((index, i) => fieldAt(fields, index).clone({ name: `${i}` })));
+  async function* batches(): FrameStream['batches'] {
+    for await (const batch of rows.batches) {
+      const columns: readonly Data[] = batch.data.children;
+      const children = placeholders.flatMap((index) => columns[index] ?? []);
+      const type = new Struct(schema.fields);
+      yield new RecordBatch(schema, makeData({ type, length: batch.numRows, nullCount: 0, children }));
+    }
+  }
+  return { schema, batches: batches() };
+}
+
+function fieldAt(fields: readonly Field[], index: number): Field {
+  const field = fields[index];
+  if (field !== undefined) return field;
+  throw new ServiceError(
+    'invalid_argument',
+    `The statement has a parameter ${index + 1}, but ${fields.length} values were bound in each row.`,
+    { hint: 'Bind a value to each parameter.' },
+  );
+}

@@ -1,0 +1,95 @@
+import { quoted, ServiceError } from '@svc/errors';
+
+/** A scanner over a statement, which skips whitespace and comments. */
+export interface StatementText {
+  /** Consumes what a sticky pattern matches here; undefined if it does not. */
+  take(pattern: RegExp): string | undefined;
+  /** Consumes all of these words, in any case, or none. */
+  takeWords(...words: readonly string[]): boolean;
+  /** Consumes a character, or throws. */
+  expect(character: string, where: string): void;
+  /** Consumes a name, in quotes or not. `what` is for the error if there is none. */
+  takeName(what: string): string;
+  /** Consumes up to a comma or a closing parenthesis outside of parentheses, brackets and quotes. */
+  takeItem(): string;
+  isAtEnd(): boolean;
+  /** The rest, padded with blanks, so that error positions are valid for the whole statement. */
+  rest(): string;
+  error(what: string): ServiceError;
+}
+
+/** The statements that change frames, for hints. */
+export const UPDATES_HINT =
+  'Change frames with CREATE TABLE, INSERT INTO name VALUES or a query, or DROP TABLE; run anything else as a query.';
+
+const BLANKS = /(?:\s|--[^\n]*|\/\*[\s\S]*?\*\/)*/y;
+const QUOTED_NAME = /"(?:[^"]|"")+"/y;
+const NAME = /[\p{L}_][\p{L}\p{N}_$]*/uy;
+/** Texts, quoted names, brackets, and runs of other characters. */
+const PIECE = /'(?:[^']|'')*'|"(?:[^"]|"")*"|[()[\],]|[^'"()[\],]+/y;
+const [OPEN, CLOSE] = [new Set(['(', '[']), new Set([')', ']'])];
+
+/** Creates a scanner at the start of a statement. */
+export function createStatementText(sql: string): StatementText {
+  let position = 0;
+
+  function takeAt(pattern: RegExp): string | undefined {
+    pattern.lastIndex = position;
+    const [found] = pattern.exec(sql) ?? [];
+    position += found?.length ?? 0;
+    return found;
+  }
+  function take(pattern: RegExp): string | undefined {
+    takeAt(BLANKS);
+    return takeAt(pattern);
+  }
+  function error(what: string): ServiceError {
+    return new ServiceError('invalid_sql', `Cannot read the statement: ${what}, at ${quoted(sql.slice(position))}.`, {
+      hint: UPDATES_HINT,
+      // In code points, not in UTF-16 code units.
+      position: Array.from(sql.slice(0, position)).length,
+    });
+  }
+  return {
+    take,
+    takeWords(...words) {
+      const start = position;
+      const isThere = words.every((word) => take(/[A-Za-z]+\b/y)?.toUpperCase() === word);
+      if (!isThere) position = start;
+      return isThere;
+    },
+    expect(character, where) {
+      takeAt(BLANKS);
+      if (sql[position] !== character) throw error(`${where} is not followed by ${character}`);
+      position++;
+    },
+    takeName(what) {
+      const quotedName = take(QUOTED_NAME);
+      if (quotedName !== undefined) return quotedName.slice(1, -1).replaceAll('""', '"');
+      const name = take(NAME);
+      if (name === undefined) throw error(`${what} is missing`);
+      return name;
+    },
+    takeItem() {
+      takeAt(BLANKS);
+      const start = position;
+      for (let depth = 0; position < sql.length;) {
+        const before = position;
+        const piece = takeAt(PIECE);
+        if (piece === undefined) throw error('a quote is not closed');
+        if (OPEN.has(piece)) depth++;
+        else if (CLOSE.has(piece)) depth--;
+        if (depth >= 0 && (depth > 0 || piece !== ',')) continue;
+        position = before;
+        break;
+      }
+      return sql.slice(start, position).trim();
+    },
+    isAtEnd() {
+      takeAt(BLANKS);
+      return position === sql.length;
+    },
+    rest: () => sql.slice(0, position).replaceAll(/[^\n]/gu, ' ') + sql.slice(position),
+    error,
+  };
+}
