@@ -28,7 +28,7 @@ interface Tools {
 }
 
 /** The interval of progress reports. */
-const PROGRESS_MS = 250;
+const PROGRESS_MS = 100;
 /** The interval of repeated interrupts: DuckDB ignores one that arrives just before a query starts. */
 const INTERRUPT_MS = 20;
 
