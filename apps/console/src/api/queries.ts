@@ -35,8 +35,8 @@ interface ListedSql extends RunningSql {
   readonly engine: string;
 }
 
-/** How long the server may take to see that the connection of a query is closed. */
-const NOTICE_MS = 500;
+/** How long the server may take to end a query whose connection is closed: a large one has much memory to free. */
+const NOTICE_MS = 2000;
 
 /** Ends a query whose connection was closed, if it still runs: a proxy between may keep its own connection open. */
 export async function endQuery(api: Api, id: string): Promise<void> {

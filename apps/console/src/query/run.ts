@@ -24,7 +24,7 @@ export type RunState =
       readonly request: RunRequest;
       readonly requestId: string;
       readonly startMs: number;
-      /** Undefined in the first 300 ms, and if the server does not list the query. */
+      /** Undefined in the first 200 ms, and if the server does not list the query. */
       readonly query: RunningSql | undefined;
     }
   | { readonly kind: 'failed'; readonly request: RunRequest; readonly error: Error; readonly elapsedMs: number }
