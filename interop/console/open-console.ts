@@ -71,6 +71,13 @@ export async function openFrame(page: Page, handle: string): Promise<void> {
   await page.getByRole('gridcell').first().waitFor();
 }
 
+/** Opens a tab and types at once, as a user who knows the key does. */
+export async function runByKeyboard(page: Page, sql: string): Promise<void> {
+  await page.keyboard.press('Alt+t');
+  await page.keyboard.type(sql);
+  await page.keyboard.press('Control+Enter');
+}
+
 /** The texts of the cells that the grid shows, when it has come to rest. */
 export function cellsOf(page: Page): Promise<string[]> {
   return page.getByRole('gridcell').allInnerTexts();
