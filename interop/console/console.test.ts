@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { bearer, CALLERS, callersFileOf } from '../../apps/server/test/callers.ts';
-import { sharedProcess, startProcess, testFile } from '../../apps/server/test/server-process.ts';
-import { cellsOf, openFrame, useBrowser, violationsIn, WITHOUT_TOKEN } from './open-console.ts';
+import { sharedProcess } from '../../apps/server/test/server-process.ts';
+import { cellsOf, openFrame, useBrowser, violationsIn } from './open-console.ts';
 
 const open = useBrowser();
 
@@ -62,27 +61,6 @@ test('puts a file that is chosen, and lists its frame', async () => {
   await page.getByRole('dialog').getByRole('button', { name: 'Upload', exact: true }).click();
   await expect.poll(async () => (await server.fetch('/frames/prices')).status).toBe(200);
   await page.getByRole('button', { name: /^prices 2 / }).waitFor();
-});
-
-describe('with tokens', () => {
-  test('asks for one, and keeps it in no storage, URL or cookie', async () => {
-    const file = testFile('callers.toml', callersFileOf(CALLERS));
-    const server = await startProcess({ env: { SERVICE_AUTH_CALLERS_FILE: file } });
-    const { token } = CALLERS.read;
-    expect((await server.fetch('/frames', { headers: { authorization: bearer(token) } })).status).toBe(200);
-    const { page } = await open(server.url, { expected: [WITHOUT_TOKEN] });
-    await page.getByLabel('Token').fill(token);
-    await page.keyboard.press('Enter');
-    await page.getByLabel('Token').waitFor({ state: 'detached' });
-    const kept = await page.evaluate(
-      'JSON.stringify([localStorage, sessionStorage, document.cookie, location.href, history.state])',
-    );
-    expect(kept).not.toContain(token);
-    expect(await page.evaluate('indexedDB.databases().then((all) => all.length)')).toBe(0);
-    expect(await page.context().cookies()).toEqual([]);
-    await page.reload();
-    await page.getByLabel('Token').waitFor();
-  });
 });
 
 test('shows the line and the column of a value that cannot be read in a file', async () => {

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 
@@ -15,6 +16,9 @@ export const REFUSED = /^\/(exec|exp): Failed to load resource: .* 400 \(Bad Req
 export const WITHOUT_TOKEN = /: Failed to load resource: .* 401 \(Unauthorized\)$/;
 /** A request to a server that is gone. */
 export const GONE = /: Failed to load resource: net::ERR_(CONNECTION_\w+|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING)$/;
+
+/** An answer that a proxy ended before its end. */
+export const CUT_OFF = /: Failed to load resource: net::ERR_INCOMPLETE_CHUNKED_ENCODING$/;
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
@@ -69,6 +73,7 @@ export async function openFrame(page: Page, handle: string): Promise<void> {
     .getByRole('button', { name: new RegExp(`^${handle} `) })
     .click();
   await page.getByRole('gridcell').first().waitFor();
+  await page.locator('[role=gridcell][aria-busy]').first().waitFor({ state: 'detached' });
 }
 
 /** Opens a tab and types at once, as a user who knows the key does. */
@@ -83,9 +88,43 @@ export function cellsOf(page: Page): Promise<string[]> {
   return page.getByRole('gridcell').allInnerTexts();
 }
 
+/** Where pictures of the states are written, to look at. Default: nowhere. */
+const PICTURES = process.env['SVC_CONSOLE_PICTURES'];
+
+/** Takes a picture of a page, if there is a folder for it. */
+export async function takePicture(page: Page, name: string): Promise<void> {
+  if (PICTURES !== undefined) await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+}
+
+/** Resolves when the page is painted and nothing in it moves to another place. */
+const SETTLED = `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))).then(() =>
+  Promise.all(document.getAnimations()
+    .filter((animation) => animation.effect?.getTiming().iterations !== Infinity)
+    .map(({ finished }) => finished)))`;
+
+const NARROW = { width: 390, height: 800 };
+
+/** Checks a state of the page, opened with `bypassCSP`, in light and dark colours and in a narrow window. */
+export async function expectAccessible(page: Page, name: string): Promise<void> {
+  const size = page.viewportSize() ?? NARROW;
+  for (const [look, colorScheme, viewport] of [
+    ['light', 'light', size],
+    ['dark', 'dark', size],
+    ['narrow', 'light', NARROW],
+  ] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize(viewport);
+    await page.evaluate(SETTLED);
+    await takePicture(page, `${name}-${look}`);
+    expect([look, await violationsIn(page)]).toEqual([look, []]);
+  }
+  await page.emulateMedia({ colorScheme: null });
+  await page.setViewportSize(size);
+}
+
 /** What axe finds in a page, opened with `bypassCSP`. */
 export async function violationsIn(page: Page): Promise<string[]> {
-  await page.addScriptTag({ path: AXE });
+  if (!(await page.evaluate("'axe' in globalThis"))) await page.addScriptTag({ path: AXE });
   const { violations }: { violations: { id: string; nodes: { html: string }[] }[] } = await page.evaluate('axe.run()');
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 }

@@ -47,6 +47,7 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
   'http.keep_alive_ms': ['2', '2', 2],
   'http.compression': ['off', 'false', false],
   'http.console': ['off', 'false', false],
+  'http.console_history': ['off', 'false', false],
   'http.answer_cache_bytes': ['0', '0', 0],
   'http.cors_origins': [
     'https://a.example, http://b:81',

@@ -159,6 +159,7 @@ describe('defaults', () => {
         keep_alive_ms: 65_000,
         compression: true,
         console: true,
+        console_history: true,
         answer_cache_bytes: 67_108_864,
         cors_origins: undefined,
         allowed_hosts: undefined,

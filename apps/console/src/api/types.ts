@@ -35,6 +35,8 @@ export interface ServerInfo {
     readonly sqlTimeoutMs: number;
   };
   readonly authentication: { readonly isRequired: boolean; readonly kinds?: readonly string[] };
+  /** What the server wants of its console. */
+  readonly console?: { readonly keepsHistory: boolean };
   /** Who sent the request, if the server knows its callers. */
   readonly caller?: { readonly tenant: string; readonly permissions: readonly string[] };
 }

@@ -105,7 +105,7 @@ function Value({ text, info }: { readonly text: string; readonly info: ColumnInf
         </span>
       </header>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- A long text scrolls, also by keyboard. */}
-      <pre tabIndex={0} aria-label="Value">
+      <pre class={chosen} tabIndex={0} aria-label="Value">
         {shown.slice(0, MAX_SHEET_CHARACTERS)}
       </pre>
     </>

@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { Draft } from '../query/Draft.tsx';
 import type { AppState } from '../state/app-state.ts';
+import { canQuery } from '../state/permissions.ts';
 import { Banners } from './Banners.tsx';
 import { FramePane } from './FramePane.tsx';
 import { Header } from './Header.tsx';
@@ -19,6 +20,7 @@ type AppProps = { readonly app: AppState };
 
 // Not on the way to the first rows.
 const EmptyServer = lazy<AppProps>(async () => (await import('./EmptyServer.tsx')).EmptyServer);
+const NoEditor = lazy(async () => (await import('./EmptyServer.tsx')).NoEditor);
 const DropArea = lazy<AppProps>(async () => (await import('./DropArea.tsx')).DropArea, null);
 const SignIn = lazy<AppProps>(async () => (await import('../sheets/SignIn.tsx')).SignIn);
 const UploadTray = lazy<AppProps>(async () => (await import('./UploadTray.tsx')).UploadTray);
@@ -61,5 +63,6 @@ function TabBody({ app }: { readonly app: AppState }): JSX.Element | null {
   const tab = app.currentTab.value;
   if (tab === undefined) return <EmptyServer app={app} />;
   if (tab.kind === 'frame') return <FramePane key={tab.id} app={app} tab={tab} />;
+  if (!canQuery(app.info.value)) return <NoEditor />;
   return <QueryPane key={tab.id} app={app} tab={tab} />;
 }

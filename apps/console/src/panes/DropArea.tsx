@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { AppState } from '../state/app-state.ts';
+import { mayWrite } from '../state/permissions.ts';
 import { Icon } from './Icon.tsx';
 
 /** Files can be dropped anywhere on the page; while they are over it, it says so. */
@@ -22,6 +23,7 @@ export function DropArea({ app }: { readonly app: AppState }): JSX.Element | nul
       const files = [...(event.dataTransfer?.files ?? [])];
       if (files.length === 0) return;
       event.preventDefault();
+      if (!mayWrite(app.info.peek())) return app.notify('Your token may read frames but not put any.');
       app.pickedFiles.value = [...app.pickedFiles.peek(), ...files];
       app.sheet.value = 'upload';
     };

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { keepQuery } from '../api/frames.ts';
 import type { AppState } from '../state/app-state.ts';
-import { mayWrite } from '../state/permissions.ts';
+import { canQuery, mayWrite } from '../state/permissions.ts';
 import { SAMPLE_HANDLE, SAMPLE_SQL } from '../state/sample-data.ts';
 import { CopyButton } from './CopyButton.tsx';
 import { ErrorBox } from './ErrorBox.tsx';
@@ -77,20 +77,33 @@ function SampleButton({ app }: { readonly app: AppState }): JSX.Element {
 }
 
 function NoTab({ app }: { readonly app: AppState }): JSX.Element {
-  const hasEngine = (app.info.value?.engines.length ?? 0) > 0;
   return (
     <div class="empty">
       <h2>Choose a frame</h2>
       <p>
         Choose one from the list, or type a name after <Key of="Ctrl+K" />.
       </p>
-      {hasEngine ? (
+      {canQuery(app.info.value) ? (
         <button type="button" class="primary" onClick={() => app.openQuery('')}>
           <Icon name="code" /> New query
         </button>
       ) : (
-        <p>This server has no SQL engine: its frames can be read, uploaded and downloaded.</p>
+        <NoEngine />
       )}
+    </div>
+  );
+}
+
+/** Why there is no editor. */
+function NoEngine(): JSX.Element {
+  return <p>This server has no SQL engine: its frames can be read, uploaded and downloaded.</p>;
+}
+
+/** The tab of a query that a server without an SQL engine cannot run: a link may have opened it. */
+export function NoEditor(): JSX.Element {
+  return (
+    <div class="empty">
+      <NoEngine />
     </div>
   );
 }

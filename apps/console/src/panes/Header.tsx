@@ -22,13 +22,18 @@ export function Header(props: { readonly app: AppState; readonly isDrawerOpen: S
       </button>
       <h1>svc</h1>
       <ConnectionState app={app} />
-      {info && <span class="version">{info.version}</span>}
+      {info && info.version !== 'unknown' && <span class="version">{info.version}</span>}
       <span class="space" />
       {info?.caller && (
         <span class="tenant" title={`Permissions: ${info.caller.permissions.join(', ')}`}>
           <Icon name="key" />
           {info.caller.tenant}
         </span>
+      )}
+      {info?.caller && (
+        <button type="button" class="quiet" onClick={() => app.signOut()}>
+          Sign out
+        </button>
       )}
       <button type="button" class="quiet go-to" onClick={() => (app.sheet.value = 'palette')}>
         <Icon name="search" />

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { AppState } from '../state/app-state.ts';
+import { canQuery } from '../state/permissions.ts';
 import type { Tab } from '../state/tabs.ts';
 import { Icon } from './Icon.tsx';
 
@@ -11,7 +12,6 @@ export function TabBar({ app }: { readonly app: AppState }): JSX.Element {
   useEffect(() => {
     list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }, [currentId]);
-  const canQuery = (app.info.value?.engines.length ?? 1) > 0;
   return (
     <nav class="tab-bar" aria-label="Tabs">
       <ul ref={list}>
@@ -19,7 +19,7 @@ export function TabBar({ app }: { readonly app: AppState }): JSX.Element {
           <TabItem key={tab.id} app={app} tab={tab} isCurrent={tab.id === currentId} />
         ))}
       </ul>
-      {canQuery && (
+      {canQuery(app.info.value) && (
         <button
           type="button"
           class="quiet"

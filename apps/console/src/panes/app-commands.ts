@@ -1,5 +1,6 @@
 import type { Signal } from '@preact/signals';
 import type { AppState } from '../state/app-state.ts';
+import { canQuery, mayWrite } from '../state/permissions.ts';
 import { useCommands } from './use-commands.ts';
 
 /** The parts of the page in the order of F6. */
@@ -13,6 +14,8 @@ const AREAS = [
 
 /** Adds the commands that are always there. */
 export function useAppCommands(app: AppState, isDrawerOpen: Signal<boolean>): void {
+  const hasEngine = canQuery(app.info.value);
+  const isWriter = mayWrite(app.info.value);
   const current = (): string => app.currentTab.peek()?.id ?? '';
   useCommands(
     app,
@@ -42,7 +45,14 @@ export function useAppCommands(app: AppState, isDrawerOpen: Signal<boolean>): vo
         isListed: false,
         run: () => nextArea(app),
       },
-      { id: 'tab.new', title: 'Open a new query', key: 'Alt+T', group: 'Tabs', run: () => app.openQuery('') },
+      {
+        id: 'tab.new',
+        title: 'Open a new query',
+        key: 'Alt+T',
+        group: 'Tabs',
+        isListed: hasEngine,
+        run: () => (hasEngine ? app.openQuery('') : false),
+      },
       { id: 'tab.close', title: 'Close the tab', key: 'Alt+W', group: 'Tabs', run: () => app.closeTab(current()) },
       {
         id: 'tab.reopen',
@@ -66,13 +76,20 @@ export function useAppCommands(app: AppState, isDrawerOpen: Signal<boolean>): vo
         group: 'Tabs',
         run: () => void import('./copy-link.ts').then(({ copyLink }) => copyLink(app)),
       },
-      { id: 'upload', title: 'Upload files', key: 'u', group: 'Frame', run: open('upload') },
+      {
+        id: 'upload',
+        title: 'Upload files',
+        key: 'u',
+        group: 'Frame',
+        isListed: isWriter,
+        run: isWriter ? open('upload') : () => false,
+      },
       { id: 'history', title: 'Show the history of queries', key: 'Alt+H', group: 'Query', run: open('history') },
       { id: 'help', title: 'Show all keys', key: '?', group: 'Console', run: open('help') },
       { id: 'theme', title: 'Change between light and dark', group: 'Console', run: () => app.toggleTheme() },
       { id: 'refresh', title: 'Load the list of frames again', group: 'Console', run: () => void app.refreshFrames() },
     ],
-    [app],
+    [app, hasEngine, isWriter],
   );
   function open(sheet: 'palette' | 'help' | 'upload' | 'history'): () => void {
     return () => {

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useCommands } from '../panes/use-commands.ts';
 import type { AppState } from '../state/app-state.ts';
+import { mayWrite } from '../state/permissions.ts';
 import type { QueryTab } from '../state/tabs.ts';
 import { Divider } from './Divider.tsx';
 import { EditorArea } from './EditorArea.tsx';
@@ -19,7 +20,8 @@ export function QueryPane({ app, tab }: { readonly app: AppState; readonly tab: 
   const share = useSignal(40);
   const kept = useSignal<RunRequest | undefined>(undefined);
   const request = session.runner.answer.value?.request;
-  const onKeep = request && (() => void (kept.value = request));
+  const canKeep = request !== undefined && mayWrite(app.info.value);
+  const onKeep = canKeep ? () => void (kept.value = request) : undefined;
   useQueryCommands(app, session, onKeep);
   return (
     <section class="query-pane" aria-label={`Query ${tab.title}`}>

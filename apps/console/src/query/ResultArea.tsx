@@ -4,6 +4,7 @@ import { subqueryOf } from '../chart/relation.ts';
 import type { ChartSource } from '../chart/chart-source.ts';
 import type { GridActions } from '../grid/Grid.tsx';
 import { ErrorBox } from '../panes/ErrorBox.tsx';
+import { Key } from '../panes/Key.tsx';
 import { lazy } from '../panes/lazy.tsx';
 import { type ViewChoice, viewPanelId, ViewTabs, viewTabId } from '../panes/ViewTabs.tsx';
 import type { AnswerRows } from '../rows/answer-rows.ts';
@@ -90,7 +91,7 @@ function Incomplete(props: { readonly answer: Answer; readonly onKeep: (() => vo
       {text}
       {answer.end === 'limited' && onKeep && (
         <button type="button" onClick={onKeep}>
-          Keep…
+          Keep… <Key of="k" />
         </button>
       )}
     </p>

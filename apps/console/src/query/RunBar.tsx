@@ -4,6 +4,7 @@ import { PROGRESS_DELAY_MS } from './progress.ts';
 import { EngineSwitch } from '../panes/EngineSwitch.tsx';
 import { Key } from '../panes/Key.tsx';
 import type { AppState } from '../state/app-state.ts';
+import { mayWrite } from '../state/permissions.ts';
 import type { QueryTab } from '../state/tabs.ts';
 import type { RunState } from './run.ts';
 import { actedText, progressText } from './run-text.ts';
@@ -33,9 +34,11 @@ export function RunBar(props: {
       <button type="button" onClick={() => session.explain()} disabled={tab.engine === 'tsdb'}>
         Explain <Key of="Ctrl+Shift+Enter" />
       </button>
-      <button type="button" onClick={onKeep} disabled={onKeep === undefined}>
-        Keep… <Key of="k" />
-      </button>
+      {mayWrite(app.info.value) && (
+        <button type="button" onClick={onKeep} disabled={onKeep === undefined}>
+          Keep… <Key of="k" />
+        </button>
+      )}
       <EngineSwitch app={app} tab={tab} />
       <RunStatus state={state} />
     </div>

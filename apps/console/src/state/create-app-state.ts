@@ -32,15 +32,23 @@ export function createAppState({ base, send, session, local, colorScheme }: AppS
 } {
   const server = createServerState((observer) => createApi(base, observer, send));
   // Tenants do not see what others typed, nor do two servers behind one origin.
-  const storesOf = (tenant: string) => ({
-    tabs: createStore([session, local], `svc:${base.pathname}:${tenant}`),
-    kept: createStore([local], `svc:${base.pathname}:${tenant}`),
-  });
+  const storesOf = (tenant: string, isKept = true) => {
+    const prefix = `svc:${base.pathname}:${tenant}`;
+    const kept = createStore(isKept ? [local] : [], prefix);
+    return {
+      tabs: createStore(isKept ? [session, local] : [session], prefix),
+      kept,
+      all: createStore([local], prefix),
+    };
+  };
   const tabs = createTabList(storesOf('').tabs);
   const history = createHistory(storesOf('').kept);
   const tenant = computed(() => server.info.value?.caller?.tenant ?? '');
+  const isKept = computed(() => server.info.value?.console?.keepsHistory ?? true);
   effect(() => {
-    const stores = storesOf(tenant.value);
+    const stores = storesOf(tenant.value, isKept.value);
+    // Also what was written before the server was known.
+    if (!isKept.value) for (const name of ['tabs', 'history']) stores.all.remove(name);
     tabs.load(stores.tabs);
     history.load(stores.kept);
   });

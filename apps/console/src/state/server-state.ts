@@ -27,6 +27,8 @@ export interface ServerState {
   readonly refresh: () => Promise<void>;
   /** Takes a token for all requests and loads everything again; it is kept in memory only. */
   readonly signIn: (token: string) => Promise<void>;
+  /** Forgets the token and everything that the server said to it. */
+  readonly signOut: () => void;
   /** Stops or goes on with polling: a page that is not seen does not ask. */
   readonly setVisible: (isVisible: boolean) => void;
 }
@@ -96,6 +98,18 @@ export function createServerState(connect: (observer: ApiObserver) => Api): Serv
       loader.forget();
       await refreshAfter();
     },
+    signOut() {
+      clearTimeout(timer);
+      api.setToken(undefined);
+      loader.forget();
+      batch(() => {
+        facts.frames.value = [];
+        facts.hasFrames.value = false;
+        facts.framesFailure.value = undefined;
+        facts.refusal.value = undefined;
+        connection.value = 'signed-out';
+      });
+    },
     setVisible(value) {
       if (value === isVisible) return;
       isVisible = value;
@@ -122,9 +136,13 @@ function createFacts() {
 function createLoader(api: Api, facts: ReturnType<typeof createFacts>) {
   const { connection, info, frames, hasFrames, framesFailure } = facts;
   let list: FrameList | undefined;
+  /** Counts callers: what one was told is not for the next. */
+  let callers = 0;
   async function loadAll(): Promise<void> {
+    const caller = callers;
     const isKnown = info.peek() !== undefined && connection.peek() === 'ready';
     const [newInfo, newList] = await Promise.all([isKnown ? info.peek() : readInfo(api), readFrames(api, list)]);
+    if (caller !== callers) return;
     list = newList;
     batch(() => {
       info.value = newInfo;
@@ -148,14 +166,16 @@ function createLoader(api: Api, facts: ReturnType<typeof createFacts>) {
   return {
     /** Does not throw: the connection says what became of it. */
     async load(): Promise<void> {
+      const caller = callers;
       try {
         await loadAll();
       } catch (error) {
-        await fail(error);
+        if (caller === callers) await fail(error);
       }
     },
     /** Forgets what another caller was told. */
     forget(): void {
+      callers += 1;
       list = undefined;
       info.value = undefined;
     },

@@ -2,7 +2,7 @@ import type { Config } from '@svc/config';
 import type { AuthenticationKind, HostInfo } from '@svc/exec-http';
 
 /** Returns what `/info` reports of a configuration. */
-export function hostInfo({ auth, tls, sql }: Pick<Config, 'auth' | 'sql' | 'tls'>): HostInfo {
+export function hostInfo({ auth, http, tls, sql }: Pick<Config, 'auth' | 'http' | 'sql' | 'tls'>): HostInfo {
   const hasCallersFile = auth.callers_file !== undefined;
   const kinds: readonly (AuthenticationKind | false)[] = [
     hasCallersFile && 'token',
@@ -11,6 +11,7 @@ export function hostInfo({ auth, tls, sql }: Pick<Config, 'auth' | 'sql' | 'tls'
   ];
   return {
     authentication: auth.mode === 'none' ? [] : kinds.filter((kind) => kind !== false),
+    ...(http.console && { console: { keepsHistory: http.console_history } }),
     limits: {
       sqlTimeoutMs: sql.timeout_ms,
       sqlMemoryBytes: Math.round(sql.memory_gb * 1e9),

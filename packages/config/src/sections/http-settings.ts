@@ -69,6 +69,14 @@ export const HTTP_SETTINGS = {
     description: 'Serve the console, a page for browsers, at /; otherwise only the list of paths is there.',
     example: false,
   }),
+  console_history: setting({
+    type: boolean(),
+    default: true,
+    flag: 'http-console-history',
+    description:
+      'Let browsers remember the tabs and the history of the console; otherwise they forget them with the browser tab.',
+    example: false,
+  }),
   answer_cache_bytes: setting({
     type: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'bytes'),
     default: 64 * 2 ** 20,

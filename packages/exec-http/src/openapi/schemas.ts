@@ -129,6 +129,11 @@ const InfoSchema = v.strictObject({
     isRequired: v.boolean(),
     kinds: v.exactOptional(v.array(v.picklist(['token', 'jwt', 'certificate']))),
   }),
+  console: v.exactOptional(
+    v.strictObject({
+      keepsHistory: v.pipe(v.boolean(), v.description('Whether browsers may keep the history of the console.')),
+    }),
+  ),
   caller: v.exactOptional(v.strictObject({ tenant: v.string(), permissions: v.array(v.string()) })),
 });
 

@@ -10,6 +10,8 @@ export type AuthenticationKind = 'token' | 'jwt' | 'certificate';
 export interface HostInfo {
   /** The kinds of credentials that a request can have. Default: not reported. */
   readonly authentication?: readonly AuthenticationKind[] | undefined;
+  /** What the console of the server may do. Default: not reported. */
+  readonly console?: { readonly keepsHistory: boolean } | undefined;
   /** The limits of the engine for SQL over frames, by their names in the response. Default: not reported. */
   readonly limits?: Readonly<Record<string, number | null>> | undefined;
 }
@@ -42,6 +44,7 @@ function infoOf(options: InfoOptions, caller: Caller | undefined): object {
     },
     limits: { maxRows: maxRows ?? null, maxUploadBytes, ...host.limits },
     authentication: { isRequired: hasCallers, ...(host.authentication && { kinds: host.authentication }) },
+    ...(host.console && { console: host.console }),
     ...(caller && { caller: { tenant: caller.tenant, permissions: [...caller.permissions].toSorted() } }),
   };
 }
