@@ -1,0 +1,252 @@
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { deflateRawSync } from 'node:zlib';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { sharedProcess, startProcess, testFile } from '../../apps/server/test/server-process.ts';
+import { LOCAL_LISTENERS } from '../../tools/local-listeners.js';
+import { cellsOf, GONE, openFrame, runByKeyboard, takePicture, useBrowser, violationsIn } from './open-console.ts';
+
+const open = useBrowser();
+
+/** A statement that runs for minutes. */
+const LONG_SQL = 'select count(*) from range(1000000) a, range(1000000) b where a.range * b.range % 7 = 3';
+
+const PROGRESS = { name: 'Progress of the statement' } as const;
+
+test('the keyboard alone puts a file, finds its frame, queries, cancels, charts, downloads and shares', async () => {
+  const server = await sharedProcess();
+  const { page } = await open(server.url, { permissions: ['clipboard-read', 'clipboard-write'] });
+  const { keyboard } = page;
+  await page.getByText('No frames yet.').first().waitFor();
+  await keyboard.press('u');
+  await page.getByRole('dialog', { name: 'Upload files' }).waitFor();
+  await tabTo(page, 'input[type=file]');
+  const [chooser] = await Promise.all([page.waitForEvent('filechooser'), keyboard.press('Enter')]);
+  await chooser.setFiles(testFile('prices.csv', 'at,price\n2026-01-01T00:00:00Z,2.5\n2026-01-02T00:00:00Z,3.5\n'));
+  await page.getByLabel('Name of the frame').waitFor();
+  await keyboard.press('Enter');
+  await page.getByRole('button', { name: /^prices 2 / }).waitFor();
+
+  await keyboard.press('/');
+  await keyboard.type('pri');
+  await keyboard.press('Enter');
+  await expect.poll(() => cellsOf(page)).toContain('3.5');
+  await keyboard.press('Alt+2');
+  await page.getByRole('application', { name: /price/ }).waitFor();
+
+  await runByKeyboard(page, LONG_SQL);
+  await page.getByRole('progressbar', PROGRESS).waitFor();
+  await keyboard.press('Escape');
+  await page.getByText('Cancelled.').first().waitFor();
+  await page.locator('.cm-content').waitFor();
+  await keyboard.press('Control+a');
+  await keyboard.type('select max(price) as high from prices');
+  await keyboard.press('Control+Enter');
+  await expect.poll(() => cellsOf(page)).toEqual(['3.5']);
+
+  await keyboard.press('Alt+ArrowLeft');
+  await page.getByRole('region', { name: 'Frame prices' }).waitFor();
+  await keyboard.press('Alt+ArrowRight');
+  await page.getByRole('region', { name: 'Query q1' }).waitFor();
+  await keyboard.press('Alt+ArrowRight');
+  await page.getByRole('region', { name: 'Frame prices' }).waitFor();
+
+  await keyboard.press('d');
+  await tabTo(page, 'button:has-text("parquet")');
+  const [download] = await Promise.all([page.waitForEvent('download'), keyboard.press('Enter')]);
+  expect(download.suggestedFilename()).toBe('prices.parquet');
+  await keyboard.press('Alt+l');
+  await page.getByText('The link is copied.').waitFor();
+  expect(String(await page.evaluate('navigator.clipboard.readText()'))).toMatch(/#1\./);
+});
+
+/** Presses Tab until an element has the focus. */
+async function tabTo(page: Page, selector: string): Promise<void> {
+  const target = page.locator(selector).first();
+  await target.waitFor({ state: 'attached' });
+  for (let i = 0; i < 60; i += 1) {
+    if (await target.evaluate((element) => element.matches(':focus'))) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`Tab does not reach ${selector}.`);
+}
+
+test('200 MB that are dropped show their progress, and the page stays usable', async () => {
+  const server = await sharedProcess();
+  await server.put('trades', [{ symbol: 'BTC' }]);
+  const path = testFile('big.csv', 'text\n');
+  const file = openSync(path, 'a');
+  const lines = `${'x'.repeat(999)}\n`.repeat(1000);
+  for (let i = 0; i < 200; i += 1) writeSync(file, lines);
+  closeSync(file);
+  const { page } = await open(server.url);
+  await page.getByRole('button', { name: /^trades 1 / }).waitFor();
+  // A drop has files of the user's disk: those of an input are, too.
+  await page.evaluate(
+    "document.body.append(Object.assign(document.createElement('input'), { type: 'file', id: 'disk' }))",
+  );
+  await page.locator('#disk').setInputFiles(path);
+  await page.evaluate(`(() => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(document.querySelector('#disk').files[0]);
+    for (const type of ['dragover', 'drop']) {
+      document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+    }
+  })()`);
+  await page.getByLabel('Name of the frame').waitFor();
+  await page.evaluate(`globalThis.sent = [];
+    new MutationObserver(() => {
+      const bar = document.querySelector('progress[aria-label="Upload of big"]');
+      if (bar !== null && bar.value !== sent.at(-1)) sent.push(bar.value);
+    }).observe(document.body, { subtree: true, childList: true, attributes: true })`);
+  await page.keyboard.press('Enter');
+  const tray = page.getByRole('region', { name: 'Uploads' });
+  await tray.waitFor();
+  await openFrame(page, 'trades');
+  expect(await cellsOf(page)).toEqual(['BTC']);
+  expect(await tray.innerText()).not.toContain('200 000 rows');
+  await tray.getByText(/^200\s000 rows$/u).waitFor({ timeout: 40_000 });
+  const sent = await page.evaluate<number[]>('sent');
+  expect(sent.length).toBeGreaterThan(3);
+  expect(sent).toEqual(sent.toSorted((a, b) => a - b));
+});
+
+test('a server that is killed in mid-query and in mid-scroll is found again without a reload', async () => {
+  const args = ['--data-dir', join(dirname(testFile('empty', '')), 'data')];
+  const first = await startProcess({ args });
+  const body = JSON.stringify({ sql: 'select range as id from range(1000000)', engine: 'local', handle: 'ids' });
+  await first.fetch('/frames', { method: 'POST', body, headers: { 'content-type': 'application/json' } });
+  const { page: scrolling } = await open(first.url, { expected: [GONE] });
+  const { page: querying } = await open(first.url, { expected: [GONE], bypassCSP: true });
+  await openFrame(scrolling, 'ids');
+  await querying.getByRole('main').waitFor();
+  await runByKeyboard(querying, LONG_SQL);
+  await querying.getByRole('progressbar', PROGRESS).waitFor();
+  for (const page of [scrolling, querying]) await page.evaluate("globalThis.isSamePage = 'yes'");
+
+  await scrolling.mouse.move(700, 400);
+  for (let i = 0; i < 5; i += 1) await scrolling.mouse.wheel(0, 20_000);
+  first.child.kill('SIGKILL');
+  for (let i = 0; i < 5; i += 1) await scrolling.mouse.wheel(0, 20_000);
+  await first.exited;
+  for (const page of [scrolling, querying]) await page.getByText('The server does not answer.').first().waitFor();
+  await takePicture(querying, 'gone');
+  expect(await violationsIn(querying)).toEqual([]);
+  const listeners = LOCAL_LISTENERS.map((flag) => (flag === '127.0.0.1:0' ? `127.0.0.1:${first.port}` : flag));
+  await startProcess({ args, listeners });
+
+  for (const page of [scrolling, querying]) {
+    await page.getByText('The server does not answer.').first().waitFor({ state: 'detached', timeout: 30_000 });
+  }
+  await scrolling.locator('.grid-rest:not([hidden])').waitFor();
+  await expect.poll(() => scrolling.locator('[role=gridcell][aria-busy]').count()).toBe(0);
+  const rows = await scrolling.getByRole('rowheader').allInnerTexts();
+  expect(Number(rows[0])).toBeGreaterThan(1000);
+  expect(await cellsOf(scrolling)).toEqual(rows.map((number) => `${Number(number) - 1}`));
+  await querying.locator('.cm-content').click();
+  await querying.keyboard.press('Control+a');
+  await querying.keyboard.type("select 'back' as word");
+  await querying.keyboard.press('Control+Enter');
+  await expect.poll(() => cellsOf(querying)).toEqual(['back']);
+  for (const page of [scrolling, querying]) expect(await page.evaluate('globalThis.isSamePage')).toBe('yes');
+});
+
+describe('what the user prefers', () => {
+  test('with forced colours nothing is lost, and with reduced motion nothing moves', async () => {
+    const server = await sharedProcess();
+    await server.put('trades', [{ symbol: 'BTC', price: 2 }]);
+    const options = { forcedColors: 'active', reducedMotion: 'reduce', bypassCSP: true } as const;
+    const { page } = await open(server.url, options);
+    await openFrame(page, 'trades');
+    await takePicture(page, 'forced-colors-frame');
+    await runByKeyboard(page, LONG_SQL);
+    await expect.poll(() => page.locator('.run-status').innerText()).toMatch(/s$/);
+    await takePicture(page, 'forced-colors-running');
+    // Only the mark of a tab that runs turns, slowly.
+    expect(await page.evaluate(MOVING_MS)).toEqual([4000]);
+    await page.keyboard.press('Escape');
+    expect(await page.evaluate(MOVING_MS)).toEqual([]);
+    expect(await violationsIn(page)).toEqual([]);
+    const current = page.locator('.tab.current .title');
+    expect(await current.evaluate((tab) => getComputedStyle(tab).textDecorationLine)).toBe('underline');
+  });
+
+  test('at 200 % zoom everything is reached without scrolling the page sideways', async () => {
+    const server = await sharedProcess();
+    await server.put('trades', [{ symbol: 'BTC', price: 2 }]);
+    const viewport = { width: 640, height: 400 };
+    const { page } = await open(server.url, { viewport, deviceScaleFactor: 2, bypassCSP: true });
+    await page.getByRole('main').waitFor();
+    await runByKeyboard(page, 'select * from trades');
+    await expect.poll(() => cellsOf(page)).toEqual(['BTC', '2']);
+    await takePicture(page, 'zoom');
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(640);
+    for (const name of [/^Run/, /^Explain/, /^Keep/, 'Frames', 'New query']) {
+      const box = await page.getByRole('button', { name }).first().boundingBox();
+      expect(box).not.toBeNull();
+      expect(Number(box?.x) + Number(box?.width)).toBeLessThanOrEqual(640);
+      expect(Number(box?.y) + Number(box?.height)).toBeLessThanOrEqual(400);
+    }
+    expect(await violationsIn(page)).toEqual([]);
+  });
+});
+
+/** The time of one turn of each animation, in milliseconds. */
+const MOVING_MS = `document.getAnimations().map(({ effect }) => effect.getComputedTiming().duration)`;
+
+/** The picture of the README. `SVC_RECORD=1 node interop/console/run.js -t README` takes it again. */
+const PICTURE = fileURLToPath(new URL('../../docs/console.png', import.meta.url));
+const PICTURE_SIZE = { width: 1200, height: 720 };
+const PICTURE_TAB = {
+  kind: 'query',
+  id: 'a',
+  title: 'prices',
+  sql: `select time_bucket(interval '5 minutes', ts) as start, venue, avg(price) as mean
+from ticks
+group by all
+order by start`,
+  engine: 'local',
+  view: 'chart',
+  chart: { kind: 'line', x: 'start', y: ['mean'], by: 'venue' },
+};
+
+test('the README shows the console as it is', async () => {
+  const server = await sharedProcess();
+  const { page } = await open(server.url, { viewport: PICTURE_SIZE, colorScheme: 'light', reducedMotion: 'reduce' });
+  await page.getByRole('button', { name: 'Make sample data' }).click();
+  await page.getByRole('grid', { name: 'Rows of ticks' }).waitFor();
+  await page.getByRole('button', { name: 'Columns of ticks' }).click();
+  const link = deflateRawSync(JSON.stringify(PICTURE_TAB)).toString('base64url');
+  await page.evaluate(`location.hash = '#1.${link}'`);
+  await page.locator('.cm-content').waitFor();
+  await page.keyboard.press('Control+Enter');
+  await page.getByRole('application', { name: /mean/ }).waitFor();
+  await expect.poll(() => page.locator('.facts').innerText()).toMatch(/^1\s15\d rows/u);
+  if (process.env['SVC_RECORD'] === '1') await page.screenshot({ path: PICTURE });
+  expect(await page.getByRole('navigation', { name: 'Tabs' }).getByRole('listitem').allInnerTexts()).toEqual([
+    'ticks',
+    'prices',
+  ]);
+  expect(await page.getByRole('group', { name: 'Run' }).getByRole('button').allInnerTexts()).toEqual([
+    expect.stringMatching(/^Run/),
+    expect.stringMatching(/^Explain/),
+    expect.stringMatching(/^Keep/),
+  ]);
+  expect(await page.getByRole('tab').allInnerTexts()).toEqual(['Rows', 'Chart', 'Summary', 'Plan']);
+  expect(await page.locator('.side .columns .name').allInnerTexts()).toEqual([
+    'id',
+    'ts',
+    'venue',
+    'price',
+    'size',
+    'side',
+    'trader',
+  ]);
+  const picture = readFileSync(PICTURE);
+  // The size of a PNG is in its first chunk.
+  expect([picture.readUInt32BE(16), picture.readUInt32BE(20)]).toEqual([PICTURE_SIZE.width, PICTURE_SIZE.height]);
+  expect(picture.length).toBeLessThanOrEqual(150_000);
+  expect(readFileSync(new URL('../../README.md', import.meta.url), 'utf8')).toContain('(docs/console.png)');
+});
