@@ -13,6 +13,8 @@ const open = useBrowser();
 /** A statement that runs for minutes. */
 const LONG_SQL = 'select count(*) from range(1000000) a, range(1000000) b where a.range * b.range % 7 = 3';
 
+const GONE_TEXT = 'What you typed is kept.';
+
 const PROGRESS = { name: 'Progress of the statement' } as const;
 
 test('the keyboard alone puts a file, finds its frame, queries, cancels, charts, downloads and shares', async () => {
@@ -131,16 +133,16 @@ test('a server that is killed in mid-query and in mid-scroll is found again with
   first.child.kill('SIGKILL');
   for (let i = 0; i < 5; i += 1) await scrolling.mouse.wheel(0, 20_000);
   await first.exited;
-  for (const page of [scrolling, querying]) await page.getByText('The server does not answer.').first().waitFor();
+  for (const page of [scrolling, querying]) await page.getByText(GONE_TEXT).waitFor();
   await takePicture(querying, 'gone');
   expect(await violationsIn(querying)).toEqual([]);
   const listeners = LOCAL_LISTENERS.map((flag) => (flag === '127.0.0.1:0' ? `127.0.0.1:${first.port}` : flag));
   await startProcess({ args, listeners });
 
   for (const page of [scrolling, querying]) {
-    await page.getByText('The server does not answer.').first().waitFor({ state: 'detached', timeout: 30_000 });
+    await page.getByText(GONE_TEXT).waitFor({ state: 'detached', timeout: 30_000 });
   }
-  await scrolling.locator('.grid-rest:not([hidden])').waitFor();
+  await scrolling.locator('.grid-rest:not([hidden])').waitFor({ state: 'attached' });
   await expect.poll(() => scrolling.locator('[role=gridcell][aria-busy]').count()).toBe(0);
   const rows = await scrolling.getByRole('rowheader').allInnerTexts();
   expect(Number(rows[0])).toBeGreaterThan(1000);
@@ -222,7 +224,7 @@ test('the README shows the console as it is', async () => {
   await page.evaluate(`location.hash = '#1.${link}'`);
   await page.locator('.cm-content').waitFor();
   await page.keyboard.press('Control+Enter');
-  await page.getByRole('application', { name: /mean/ }).waitFor();
+  await page.getByRole('application', { name: /^line chart: Amsterdam/ }).waitFor();
   await expect.poll(() => page.locator('.facts').innerText()).toMatch(/^1\s15\d rows/u);
   if (process.env['SVC_RECORD'] === '1') await page.screenshot({ path: PICTURE });
   expect(await page.getByRole('navigation', { name: 'Tabs' }).getByRole('listitem').allInnerTexts()).toEqual([
