@@ -1,8 +1,9 @@
 // Runs the QuestDB suite against a real QuestDB, which it downloads once and starts.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { provideBrowser } from '../../tools/provide-browser.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const args = ['run', '--config', 'interop/questdb/vitest.config.js', ...process.argv.slice(2)];
-const { status } = spawnSync('node_modules/.bin/vitest', args, { cwd: root, stdio: 'inherit' });
+const { status } = spawnSync('node_modules/.bin/vitest', args, { cwd: root, stdio: 'inherit', env: provideBrowser() });
 process.exit(status ?? 1);
