@@ -52,7 +52,11 @@ test('a link opens its tab in another profile, and runs nothing there', async ()
   const { page } = await open(server.url, { permissions });
   await page.getByRole('main').waitFor();
   await page.keyboard.press('Alt+t');
-  await page.keyboard.type("select 'shared' as word");
+  await page.keyboard.type("select 'shared' as word, 2 as size");
+  await page.keyboard.press('Control+Enter');
+  await expect.poll(() => cellsOf(page)).toEqual(['shared', '2']);
+  await page.keyboard.press('Alt+2');
+  await page.getByRole('combobox', { name: 'Chart', exact: true }).selectOption('histogram');
   await page.keyboard.press('Alt+l');
   await page.getByText('The link is copied.').waitFor();
   const link = String(await page.evaluate('navigator.clipboard.readText()'));
@@ -66,12 +70,16 @@ test('a link opens its tab in another profile, and runs nothing there', async ()
     if (/^\/(exec|exp)$/.test(pathname)) statements.push(searchParams.get('query') ?? request.postData() ?? '');
   });
   await other.goto(link);
-  await expect.poll(() => other.locator('.cm-content').innerText()).toBe("select 'shared' as word");
+  await expect.poll(() => other.locator('.cm-content').innerText()).toBe("select 'shared' as word, 2 as size");
+  expect(await other.getByRole('combobox', { name: 'Engine' }).inputValue()).toBe('local');
+  expect(await other.getByRole('tab', { selected: true }).innerText()).toBe('Chart');
   await other.waitForLoadState('networkidle');
   expect(statements.filter((sql) => sql.includes('shared'))).toEqual([]);
   expect(await cellsOf(other)).toEqual([]);
   await other.keyboard.press('Control+Enter');
-  await expect.poll(() => cellsOf(other)).toEqual(['shared']);
+  await expect.poll(() => other.getByRole('combobox', { name: 'Chart', exact: true }).inputValue()).toBe('histogram');
+  await other.keyboard.press('Alt+1');
+  await expect.poll(() => cellsOf(other)).toEqual(['shared', '2']);
 });
 
 test('a foreign page can neither put, append, drop nor query, nor read an answer', async () => {

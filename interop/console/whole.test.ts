@@ -171,8 +171,8 @@ describe('what the user prefers', () => {
     await page.keyboard.press('Escape');
     expect(await page.evaluate(MOVING_MS)).toEqual([]);
     expect(await violationsIn(page)).toEqual([]);
-    const current = page.locator('.tab.current .title');
-    expect(await current.evaluate((tab) => getComputedStyle(tab).textDecorationLine)).toBe('underline');
+    const underline = `getComputedStyle(document.querySelector('.tab.current .title')).textDecorationLine`;
+    expect(await page.evaluate(underline)).toBe('underline');
   });
 
   test('at 200 % zoom everything is reached without scrolling the page sideways', async () => {

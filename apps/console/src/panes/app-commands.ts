@@ -1,5 +1,6 @@
 import type { Signal } from '@preact/signals';
 import type { AppState } from '../state/app-state.ts';
+import type { Command } from '../state/commands.ts';
 import { canQuery, mayWrite } from '../state/permissions.ts';
 import { useCommands } from './use-commands.ts';
 
@@ -14,8 +15,6 @@ const AREAS = [
 
 /** Adds the commands that are always there. */
 export function useAppCommands(app: AppState, isDrawerOpen: Signal<boolean>): void {
-  const hasEngine = canQuery(app.info.value);
-  const isWriter = mayWrite(app.info.value);
   const current = (): string => app.currentTab.peek()?.id ?? '';
   useCommands(
     app,
@@ -45,14 +44,6 @@ export function useAppCommands(app: AppState, isDrawerOpen: Signal<boolean>): vo
         isListed: false,
         run: () => nextArea(app),
       },
-      {
-        id: 'tab.new',
-        title: 'Open a new query',
-        key: 'Alt+T',
-        group: 'Tabs',
-        isListed: hasEngine,
-        run: () => (hasEngine ? app.openQuery('') : false),
-      },
       { id: 'tab.close', title: 'Close the tab', key: 'Alt+W', group: 'Tabs', run: () => app.closeTab(current()) },
       {
         id: 'tab.reopen',
@@ -76,26 +67,42 @@ export function useAppCommands(app: AppState, isDrawerOpen: Signal<boolean>): vo
         group: 'Tabs',
         run: () => void import('./copy-link.ts').then(({ copyLink }) => copyLink(app)),
       },
-      {
-        id: 'upload',
-        title: 'Upload files',
-        key: 'u',
-        group: 'Frame',
-        isListed: isWriter,
-        run: isWriter ? open('upload') : () => false,
-      },
       { id: 'history', title: 'Show the history of queries', key: 'Alt+H', group: 'Query', run: open('history') },
       { id: 'help', title: 'Show all keys', key: '?', group: 'Console', run: open('help') },
       { id: 'theme', title: 'Change between light and dark', group: 'Console', run: () => app.toggleTheme() },
       { id: 'refresh', title: 'Load the list of frames again', group: 'Console', run: () => void app.refreshFrames() },
     ],
-    [app, hasEngine, isWriter],
+    [app],
   );
-  function open(sheet: 'palette' | 'help' | 'upload' | 'history'): () => void {
+  useAllowedCommands(app);
+  function open(sheet: 'palette' | 'help' | 'history'): () => void {
     return () => {
       app.sheet.value = sheet;
     };
   }
+}
+
+/** Adds the commands that a server without an SQL engine, or a user who may only read, does not have. */
+function useAllowedCommands(app: AppState): void {
+  const hasEngine = canQuery(app.info.value);
+  const isWriter = mayWrite(app.info.value);
+  const query: Command = {
+    id: 'tab.new',
+    title: 'Open a new query',
+    key: 'Alt+T',
+    group: 'Tabs',
+    run: () => app.openQuery(''),
+  };
+  const upload: Command = {
+    id: 'upload',
+    title: 'Upload files',
+    key: 'u',
+    group: 'Frame',
+    run: () => {
+      app.sheet.value = 'upload';
+    },
+  };
+  useCommands(app, [...(hasEngine ? [query] : []), ...(isWriter ? [upload] : [])], [app, hasEngine, isWriter]);
 }
 
 function closeDrawer(isDrawerOpen: Signal<boolean>): void | false {

@@ -128,3 +128,19 @@ describe('a server that wants a token', () => {
     expect([state.connection.value, handles(state)]).toEqual(['signed-out', ['a']]);
   });
 });
+
+test('signing out removes everything that the server said, also an answer on its way', async () => {
+  const { state } = create({ token: 't' });
+  await state.signIn('t');
+  expect([state.connection.value, handles(state)]).toEqual(['ready', ['a']]);
+  const late = state.refresh();
+  state.signOut();
+  await late;
+  await pass(POLL_MS * 2);
+  expect([state.connection.value, handles(state), state.hasFrames.value, state.info.value]).toEqual([
+    'signed-out',
+    [],
+    false,
+    undefined,
+  ]);
+});

@@ -102,13 +102,7 @@ export function createServerState(connect: (observer: ApiObserver) => Api): Serv
       clearTimeout(timer);
       api.setToken(undefined);
       loader.forget();
-      batch(() => {
-        facts.frames.value = [];
-        facts.hasFrames.value = false;
-        facts.framesFailure.value = undefined;
-        facts.refusal.value = undefined;
-        connection.value = 'signed-out';
-      });
+      clearFacts(facts);
     },
     setVisible(value) {
       if (value === isVisible) return;
@@ -130,6 +124,17 @@ function createFacts() {
     refusal: signal<ApiError | undefined>(undefined),
     retryAtMs: signal<number | undefined>(undefined),
   };
+}
+
+/** Removes what a caller who signs out was told. */
+function clearFacts({ frames, hasFrames, framesFailure, refusal, connection }: ReturnType<typeof createFacts>): void {
+  batch(() => {
+    frames.value = [];
+    hasFrames.value = false;
+    framesFailure.value = undefined;
+    refusal.value = undefined;
+    connection.value = 'signed-out';
+  });
 }
 
 /** Loads what the server has into the facts. */
