@@ -1,4 +1,5 @@
 import { ApiError, ServerGone } from './api-error.ts';
+import { uniqueId } from './unique-id.ts';
 
 /** A request to the server's API. */
 export interface ApiRequest {
@@ -49,7 +50,7 @@ export function createApi(base: URL, observer: ApiObserver, send: typeof fetch):
     authorization,
     setToken: (value) => (token = value),
     async request(path, { method = 'GET', params, headers, body, signal, requestId, accept = [] } = {}) {
-      const sent = { ...authorization(), 'x-request-id': requestId ?? crypto.randomUUID(), ...headers };
+      const sent = { ...authorization(), 'x-request-id': requestId ?? uniqueId(), ...headers };
       const init: RequestInit = { method, headers: sent, cache: 'no-store', redirect: 'error' };
       if (body !== undefined) init.body = body;
       if (signal !== undefined) init.signal = signal;

@@ -2,6 +2,7 @@ import { errorFromText, type Api } from './api.ts';
 import { ServerGone } from './api-error.ts';
 import { jsonOf } from './json-of.ts';
 import type { FrameInfo } from './types.ts';
+import { uniqueId } from './unique-id.ts';
 
 /** What to do with a file: `create` refuses a handle that is taken. */
 export type UploadMode = 'create' | 'replace' | 'append';
@@ -28,7 +29,7 @@ export function sendFile(
     request.open(mode === 'append' ? 'POST' : 'PUT', api.url(`/frames/${encodeURIComponent(handle)}`, params));
     const headers = {
       ...api.authorization(),
-      'x-request-id': crypto.randomUUID(),
+      'x-request-id': uniqueId(),
       // Without a type the server recognizes the format by the first bytes. A browser would send that of the file's name.
       'content-type': 'application/octet-stream',
       ...(encoding && { 'content-encoding': encoding }),

@@ -3,6 +3,7 @@ import type { Api } from '../api/api.ts';
 import { isCancelled, readQuery, type RunningSql } from '../api/queries.ts';
 import { askTable } from '../api/table.ts';
 import type { EngineName } from '../api/types.ts';
+import { uniqueId } from '../api/unique-id.ts';
 import type { Ask } from './sql-reader.ts';
 
 /** What is known of the statements of a chart, a summary or a plan. */
@@ -45,7 +46,7 @@ export function createAsking(api: Api): Asking {
         if (current === controller) state.value = { ...state.peek(), ...part };
       };
       const ask: Ask = async (sql) => {
-        const requestId = crypto.randomUUID();
+        const requestId = uniqueId();
         const stop = poll(api, requestId, ended, (running) => show({ running }));
         try {
           return await askTable(api, sql, { engine, signal: ended, requestId });

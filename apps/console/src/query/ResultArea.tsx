@@ -15,6 +15,7 @@ import { DownloadMenu } from './DownloadMenu.tsx';
 import type { Answer } from './run.ts';
 import { answerText, incompleteText } from './run-text.ts';
 import type { QuerySession } from './session.ts';
+import { uniqueId } from '../api/unique-id.ts';
 
 const Grid = lazy(async () => (await import('../grid/Grid.tsx')).Grid);
 const ChartPane = lazy(async () => (await import('../chart/ChartPane.tsx')).ChartPane);
@@ -139,7 +140,7 @@ function Nothing({ text }: { readonly text: string }): JSX.Element {
 const keys = new WeakMap<AnswerRows, string>();
 
 function keyOf({ rows }: Answer<AnswerRows>): string {
-  const key = keys.get(rows) ?? crypto.randomUUID();
+  const key = keys.get(rows) ?? uniqueId();
   keys.set(rows, key);
   return key;
 }

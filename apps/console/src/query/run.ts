@@ -4,6 +4,7 @@ import { endQuery, isCancelled, type RunningSql } from '../api/queries.ts';
 import type { ServerTiming } from '../api/server-timing.ts';
 import { runSql, type SqlAnswer } from '../api/sql-stream.ts';
 import type { ColumnInfo, EngineName } from '../api/types.ts';
+import { uniqueId } from '../api/unique-id.ts';
 import type { AnswerBatch, AnswerEnd } from '../rows/answer-batch.ts';
 import type { RowSource } from '../rows/row-source.ts';
 import { watchProgress } from './progress.ts';
@@ -124,7 +125,7 @@ export function createRunner<Rows extends RowSink>(options: RunnerOptions<Rows>)
 
   async function run(request: RunRequest): Promise<void> {
     cancel();
-    const requestId = crypto.randomUUID();
+    const requestId = uniqueId();
     const abort = new AbortController();
     const ending = new AbortController();
     const startMs = performance.now();

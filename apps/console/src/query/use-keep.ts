@@ -2,6 +2,7 @@ import { type ReadonlySignal, type Signal, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { endQuery } from '../api/queries.ts';
 import type { FrameInfo } from '../api/types.ts';
+import { uniqueId } from '../api/unique-id.ts';
 import type { AppState } from '../state/app-state.ts';
 import { defaultTtl, keepAnswer } from './keep.ts';
 import type { RunRequest } from './run.ts';
@@ -36,7 +37,7 @@ export function useKeep(app: AppState, request: RunRequest, onKept: (frame: Fram
   };
   const keep = async (): Promise<void> => {
     const abort = new AbortController();
-    const requestId = crypto.randomUUID();
+    const requestId = uniqueId();
     running.current = { requestId, abort };
     isRunning.value = true;
     error.value = undefined;

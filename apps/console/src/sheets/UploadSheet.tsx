@@ -6,6 +6,7 @@ import { faultOf, optionsFor, type UploadOptions, uploadOf } from '../state/uplo
 import { Dialog } from './Dialog.tsx';
 import { Icon } from '../panes/Icon.tsx';
 import { UploadForm } from './UploadForm.tsx';
+import { uniqueId } from '../api/unique-id.ts';
 
 interface Item {
   readonly id: string;
@@ -22,7 +23,7 @@ export function UploadSheet({ app }: { readonly app: AppState }): JSX.Element {
   useEffect(() => {
     if (picked.length === 0) return;
     const added = picked.map((file) => ({
-      id: crypto.randomUUID(),
+      id: uniqueId(),
       file,
       options: withMode(app, optionsFor(file.name)),
     }));

@@ -1,5 +1,6 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { EngineName } from '../api/types.ts';
+import { uniqueId } from '../api/unique-id.ts';
 import type { Store } from './store.ts';
 
 /** SQL that was run, and what became of it. */
@@ -49,7 +50,7 @@ export function createHistory(first: Store): History {
       if (entry.sql.trim() === '' || entry.sql.length > MAX_SQL_LENGTH) return;
       const isSame = (other: HistoryEntry): boolean => other.sql === entry.sql && other.engine === entry.engine;
       const before = entries.value.find(isSame);
-      const id = before?.id ?? crypto.randomUUID();
+      const id = before?.id ?? uniqueId();
       const added: HistoryEntry = { ...entry, id, ...(before?.isStarred && { isStarred: true }) };
       set([added, ...entries.value.filter((other) => other !== before)]);
     },

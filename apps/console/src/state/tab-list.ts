@@ -1,5 +1,6 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import type { EngineName } from '../api/types.ts';
+import { uniqueId } from '../api/unique-id.ts';
 import type { TabPatch } from './app-state.ts';
 import { objectFrom, parseTab } from './parse-tab.ts';
 import type { Store } from './store.ts';
@@ -96,7 +97,7 @@ export function createTabList(first: Store): TabList {
 }
 
 function newId(): string {
-  return crypto.randomUUID().slice(0, 8);
+  return uniqueId().slice(0, 8);
 }
 
 /** Returns the tab with another view; itself if it has no such view. */

@@ -2,6 +2,7 @@ import { type ReadonlySignal, signal } from '@preact/signals';
 import type { Api } from '../api/api.ts';
 import type { sendFile, Upload } from '../api/upload.ts';
 import type { FrameInfo } from '../api/types.ts';
+import { uniqueId } from '../api/unique-id.ts';
 
 /** An upload that runs or has ended. `storing`: all is sent, and the server works on it. */
 export interface UploadJob {
@@ -40,7 +41,7 @@ export function createUploads(api: Api, ended: (job: UploadJob) => void, send: t
     if (job) ended(job);
   };
   const start = (upload: Upload): void => {
-    const id = crypto.randomUUID();
+    const id = uniqueId();
     const abort = new AbortController();
     aborts.set(id, abort);
     jobs.value = [...jobs.peek(), { id, upload, state: 'sending', sentBytes: 0, startedAtMs: Date.now() }];
