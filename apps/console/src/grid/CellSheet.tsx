@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { JSX } from 'preact';
 import type { ColumnInfo } from '../api/types.ts';
 import { copyText } from '../panes/copy-text.ts';
@@ -78,7 +78,7 @@ export function CellSheet({ source, row, column, onClose }: Props): JSX.Element 
 function Value({ text, info }: { readonly text: string; readonly info: ColumnInfo }): JSX.Element {
   const [form, setForm] = useState<Form>();
   const [copied, setCopied] = useState('Copy');
-  const json = indentedJson(text);
+  const json = useMemo(() => indentedJson(text), [text]);
   const forms: readonly Form[] = json === undefined ? ['text', 'hex'] : ['text', 'json', 'hex'];
   const chosen = form ?? (json === undefined ? 'text' : 'json');
   const shown = chosen === 'hex' ? hexText(text, info) : chosen === 'json' ? (json ?? text) : text;

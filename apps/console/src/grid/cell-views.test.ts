@@ -12,6 +12,14 @@ describe('JSON', () => {
     expect(indentedJson(text)).toBe(expected);
   });
 
+  test.each([
+    ['nested', '['.repeat(100_000) + ']'.repeat(100_000)],
+    ['flat', `[${'[],'.repeat(300_000)}[]]`],
+    ['one string', JSON.stringify(['"'.repeat(3_000_000)])],
+  ])('a value of megabytes is indented within the time of a test: %s', (_, text) => {
+    expect(indentedJson(text)?.startsWith('[\n  ')).toBe(true);
+  });
+
   test.each(['text', '12', '{broken', ''])('%j is no object', (text) => {
     expect(indentedJson(text)).toBeUndefined();
   });
