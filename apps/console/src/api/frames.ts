@@ -14,6 +14,7 @@ export async function readFrames(api: Api, known?: FrameList): Promise<FrameList
   const response = await api.request('/frames', { headers });
   if (known !== undefined && response.status === 304) return known;
   const { frames } = await jsonOf<Pick<FrameList, 'frames'>>(response);
+  if (!Array.isArray(frames)) throw new TypeError('The answer has no list of frames.');
   return { frames, etag: response.headers.get('etag') ?? undefined };
 }
 

@@ -10,10 +10,13 @@ interface FakeServer {
   handles: string[];
   token?: string;
   refusal?: number;
+  /** What the list is instead. */
+  list?: () => Promise<Response>;
+  info?: () => Promise<Response>;
   readonly requests: string[];
 }
 
-function answer(server: FakeServer, address: string, init: RequestInit = {}): Response {
+function answer(server: FakeServer, address: string, init: RequestInit = {}): Response | Promise<Response> {
   const { pathname } = new URL(address);
   const headers = new Headers(init.headers);
   server.requests.push(`${pathname}${headers.has('if-none-match') ? ' if changed' : ''}`);
@@ -21,7 +24,8 @@ function answer(server: FakeServer, address: string, init: RequestInit = {}): Re
   if (server.token && headers.get('authorization') !== `Bearer ${server.token}`) {
     return Response.json({ error: 'No token.', code: 'unauthenticated' }, { status: 401 });
   }
-  if (pathname === '/info') return Response.json(INFO);
+  if (pathname === '/info') return server.info?.() ?? Response.json(INFO);
+  if (server.list) return server.list();
   if (server.refusal) return Response.json({ error: 'No.', code: 'permission_denied' }, { status: server.refusal });
   const etag = `"${server.handles.join()}"`;
   if (headers.get('if-none-match') === etag) return new Response(null, { status: 304 });
@@ -89,6 +93,34 @@ describe('a server that is gone', () => {
     expect(counts).toEqual([1, 2, 2, 3, 3, 4]);
     server.isUp = true;
     await pass(8000);
+    expect([state.connection.value, handles(state)]).toEqual(['ready', ['a']]);
+  });
+
+  test('is asked again only after a pause if its list fails before its other answer comes', async () => {
+    const list = async (): Promise<Response> => {
+      throw new TypeError('Failed to fetch');
+    };
+    const info = async (): Promise<Response> => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return Response.json(INFO);
+    };
+    const { server, state } = create({ list, info });
+    await pass(900);
+    expect([state.connection.value, server.requests]).toEqual(['gone', ['/info', '/frames']]);
+  });
+
+  test.each([
+    ['a list without frames', { list: async () => Response.json({}) }],
+    ['null as its list', { list: async () => Response.json(null) }],
+    ['a page as its list', { list: async () => new Response('<h1>Sign in</h1>') }],
+    ['no engines', { info: async () => Response.json({}) }],
+  ])('is one that answers with %s', async (_, given) => {
+    const { server, state } = create(given);
+    await pass(0);
+    expect([state.connection.value, state.frames.value, state.info.value]).toEqual(['gone', [], undefined]);
+    delete server.list;
+    delete server.info;
+    await pass(1000);
     expect([state.connection.value, handles(state)]).toEqual(['ready', ['a']]);
   });
 

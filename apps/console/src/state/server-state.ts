@@ -146,7 +146,10 @@ function createLoader(api: Api, facts: ReturnType<typeof createFacts>) {
   async function loadAll(): Promise<void> {
     const caller = callers;
     const isKnown = info.peek() !== undefined && connection.peek() === 'ready';
-    const [newInfo, newList] = await Promise.all([isKnown ? info.peek() : readInfo(api), readFrames(api, list)]);
+    const asked = [isKnown ? info.peek() : readInfo(api), readFrames(api, list)] as const;
+    // An answer that came after the failure of the other would look like a server that is back.
+    await Promise.allSettled(asked);
+    const [newInfo, newList] = await Promise.all(asked);
     if (caller !== callers) return;
     list = newList;
     batch(() => {
@@ -188,5 +191,7 @@ function createLoader(api: Api, facts: ReturnType<typeof createFacts>) {
 }
 
 async function readInfo(api: Api): Promise<ServerInfo> {
-  return jsonOf<ServerInfo>(await api.request('/info'));
+  const info = await jsonOf<ServerInfo>(await api.request('/info'));
+  if (!Array.isArray(info.engines)) throw new TypeError('The answer says nothing about the server.');
+  return info;
 }
