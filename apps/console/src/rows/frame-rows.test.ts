@@ -20,6 +20,7 @@ describe('the rows of a frame', () => {
   let atOnce = 0;
   let mostAtOnce = 0;
   let isGone = false;
+  let cut: ((body: ReadableStream<Uint8Array>) => ReadableStream<Uint8Array>) | undefined;
   const api = createApi(new URL(BASE), OBSERVER, async (input, init) => {
     if (isGone) throw new TypeError('fetch failed');
     const url = new URL(input instanceof Request ? input.url : input);
@@ -27,7 +28,8 @@ describe('the rows of a frame', () => {
     atOnce += 1;
     mostAtOnce = Math.max(mostAtOnce, atOnce);
     try {
-      return await app.request(`${url.pathname}${url.search}`, init);
+      const response = await app.request(`${url.pathname}${url.search}`, init);
+      return cut && response.body ? new Response(cut(response.body), response) : response;
     } finally {
       atOnce -= 1;
     }
@@ -124,6 +126,29 @@ describe('the rows of a frame', () => {
     isGone = false;
     await until(() => expect(rows.cell(9, 0)?.text).toBe('9'));
     expect(rows.failure.value).toBeUndefined();
+    rows.close();
+  });
+
+  test.each([
+    ['breaks', (stream: TransformStreamDefaultController<Uint8Array>) => stream.error(new TypeError('network error'))],
+    ['ends', (stream: TransformStreamDefaultController<Uint8Array>) => stream.terminate()],
+  ])('come again by themselves if an answer %s in its middle', async (_, end) => {
+    const info = await put('cut', numbers(10));
+    const rows = createFrameRows(api, info, null);
+    cut = (body) =>
+      body.pipeThrough(
+        new TransformStream({
+          transform(chunk, stream) {
+            stream.enqueue(chunk.subarray(0, chunk.length / 2));
+            end(stream);
+          },
+        }),
+      );
+    rows.want(all(info));
+    await until(() => expect(rows.failure.value?.message).toMatch(/before it was complete/));
+    expect(rows.cell(0, 0)).toBeUndefined();
+    cut = undefined;
+    await until(() => expect(rows.cell(9, 0)?.text).toBe('9'));
     rows.close();
   });
 

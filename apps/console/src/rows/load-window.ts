@@ -1,4 +1,5 @@
 import type { Api } from '../api/api.ts';
+import { ServerGone } from '../api/api-error.ts';
 import type { FrameInfo } from '../api/types.ts';
 import { blockFromArrow, blockFromJson, type CellBlock } from './cell-block.ts';
 import { columnsParameter, type ColumnGroup } from './windows.ts';
@@ -26,21 +27,35 @@ export interface LoadRequest {
 export async function loadWindow(api: Api, frame: FrameInfo, request: LoadRequest): Promise<CellBlock> {
   if (!request.group.isJson) {
     const bytes = await load(api, frame, '/exp', 'arrow', request);
-    try {
-      return blockFromArrow(bytes);
-    } catch {
-      // JSON cannot tell NaN from null, so that it is only for columns that need it.
-      request.group.isJson = true;
-    }
+    const block = attempt(() => blockFromArrow(bytes));
+    if (block) return whole(block, request);
+    // JSON cannot tell NaN from null, so that it is only for columns that need it.
+    request.group.isJson = true;
   }
   const bytes = await load(api, frame, '/exec', 'json', request);
   // Few columns need it.
   const { createJsonTableReader } = await import('../api/json-table-reader.ts');
   const batches = createJsonTableReader().push(bytes);
-  return blockFromJson(
-    batches.flatMap((batch) => (batch.kind === 'json' ? batch.rows : [])),
-    bytes.byteLength,
-  );
+  const rows = batches.flatMap((batch) => (batch.kind === 'json' ? batch.rows : []));
+  return whole(blockFromJson(rows, bytes.byteLength), request);
+}
+
+/** Returns the block. Throws if rows are missing: the answer was cut off. */
+function whole(block: CellBlock, { firstRow, lastRow }: LoadRequest): CellBlock {
+  if (block.rows !== lastRow - firstRow + 1) throw cutOff();
+  return block;
+}
+
+function cutOff(cause?: unknown): ServerGone {
+  return new ServerGone('The server ended the answer before it was complete.', { cause });
+}
+
+function attempt<T>(decode: () => T): T | undefined {
+  try {
+    return decode();
+  } catch {
+    return undefined;
+  }
 }
 
 async function load(
@@ -71,7 +86,10 @@ async function readBytes(response: Response, maxBytes: number): Promise<Uint8Arr
   let length = 0;
   const reader = response.body?.getReader();
   for (;;) {
-    const { done = true, value } = (await reader?.read()) ?? {};
+    const read = reader?.read().catch((error: unknown) => {
+      throw cutOff(error);
+    });
+    const { done = true, value } = (await read) ?? {};
     if (done || value === undefined) break;
     length += value.byteLength;
     if (length > maxBytes) {
