@@ -77,6 +77,8 @@ async function readAnswer(
   const reader = format === 'arrow' ? createArrowReader() : createJsonTableReader();
   try {
     const read = await readBody(response, reader, observer, signal);
+    if (reader.columns === undefined && !reader.isComplete)
+      throw new ServerGone('The server ended the answer before its first row.');
     if (read.isFull) return { end: 'limited', timing };
     if (!reader.isComplete) return { end: 'cut', timing };
     if (reader.columns === undefined)

@@ -170,6 +170,12 @@ describe('a run', () => {
     expect(runner.state.value).toMatchObject({ kind: 'done', end: 'cut' });
   });
 
+  test('that ends before its columns fails', async () => {
+    handle = (_request, response) => response.end('<h1>');
+    await runner.run(REQUEST);
+    expect(runner.state.value).toMatchObject({ kind: 'failed', error: { name: 'ServerGone' } });
+  });
+
   test('of a server that is gone fails', async () => {
     handle = (_request, response) => response.destroy();
     await runner.run(REQUEST);
