@@ -98,6 +98,10 @@ describe('the completion', () => {
     expect(labels('sel|', 'keyword')).toContain('select');
   });
 
+  test('has nothing in a text of megabytes, which would be read again at each key', () => {
+    expect(at(`select ${'(1, 2), '.repeat(200_000)} pri|`)).toBeUndefined();
+  });
+
   test.each(["select 'pri|", "select 'pri|ce'", 'select 1 -- pri|', 'select /* pri|', 'select 12|', 'select $$a|'])(
     'has nothing in %s',
     (text) => {

@@ -31,8 +31,12 @@ export interface CompletionWords extends Vocabulary {
 /** Columns of all tables are proposed only up to this number. */
 const MAX_COLUMNS = 2000;
 
-/** Returns what fits at a place of a text; undefined in strings, comments and numbers. */
+/** Longer texts are not read again at each key: they are probably data. */
+export const MAX_READ_LENGTH = 200_000;
+
+/** Returns what fits at a place of a text; undefined in strings, comments and numbers, and in a very long text. */
 export function completeAt(text: string, place: number, words: CompletionWords): Completion | undefined {
+  if (text.length > MAX_READ_LENGTH) return undefined;
   const tokens = sqlTokens(text.slice(0, place));
   const last = tokens.at(-1);
   const isAtEnd = last !== undefined && last.to === place;

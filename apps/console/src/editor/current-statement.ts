@@ -1,11 +1,9 @@
 import { type Extension, RangeSetBuilder } from '@codemirror/state';
 import { Decoration, type DecorationSet, type EditorView, ViewPlugin, type ViewUpdate } from '@codemirror/view';
+import { MAX_READ_LENGTH } from './complete.ts';
 import { statementAt, statementsOf } from './statement-at.ts';
 
 const line = Decoration.line({ class: 'cm-statement' });
-
-/** Above it, each key would cost too much: the text is probably data. */
-const MAX_LENGTH = 200_000;
 
 /** Marks the lines of the statement that would run, if there are several. */
 export const currentStatement: Extension = ViewPlugin.fromClass(
@@ -25,7 +23,7 @@ export const currentStatement: Extension = ViewPlugin.fromClass(
 
 function linesOf({ state }: EditorView): DecorationSet {
   const builder = new RangeSetBuilder<Decoration>();
-  if (state.doc.length > MAX_LENGTH) return builder.finish();
+  if (state.doc.length > MAX_READ_LENGTH) return builder.finish();
   const text = state.doc.toString();
   const statement = statementsOf(text).length > 1 ? statementAt(text, state.selection.main.head) : undefined;
   if (statement === undefined) return builder.finish();

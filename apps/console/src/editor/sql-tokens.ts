@@ -12,11 +12,11 @@ export interface SqlToken {
 const SPACE = /\s+/y;
 const LINE_COMMENT = /--[^\n]*/y;
 const DOLLAR_QUOTE = /\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$/uy;
-const ESCAPE_STRING = /[eE]'(?:[^'\\]|\\[^]|'')*('?)/y;
-const STRING = /'(?:[^']|'')*('?)/y;
-const QUOTED = /"(?:[^"]|"")*("?)|`(?:[^`]|``)*(`?)/y;
+const ESCAPE_STRING = /[eE]'(?:[^'\\]+|\\[^]|'')*('?)/y;
+const STRING = /'(?:[^']+|'')*('?)/y;
+const QUOTED = /"(?:[^"]+|"")*("?)|`(?:[^`]+|``)*(`?)/y;
 const WORD = /[\p{L}_][\p{L}\p{N}_$]*/uy;
-const NUMBER = /(?:\d|\.\d)(?:[\d_.]|[eE][+-]?\d)*/y;
+const NUMBER = /(?:\d|\.\d)(?:[\d_.]+|[eE][+-]?\d)*/y;
 
 /** Splits SQL into tokens. Every text has some: what no dialect knows is a symbol. */
 export function sqlTokens(text: string): readonly SqlToken[] {

@@ -8,6 +8,11 @@ function statementAtBar(text: string): string | undefined {
 }
 
 describe('the statements of a text', () => {
+  test.each(["'", '"', '`', "e'", ''])('may have 10 MB after %j', (quote) => {
+    const value = `${quote}${'1'.repeat(10_000_000)}${quote.slice(-1)}`;
+    expect(statementsOf(`${value}; select 2`).map(({ text }) => text.length)).toEqual([value.length, 8]);
+  });
+
   test.each([
     ['select 1', ['select 1']],
     ['select 1;', ['select 1']],
