@@ -1,4 +1,4 @@
-import { computed, effect, signal } from '@preact/signals';
+import { computed, effect, signal, untracked } from '@preact/signals';
 import { createApi } from '../api/api.ts';
 import type { EngineName, ServerInfo } from '../api/types.ts';
 import type { AppState, Banner, Sheet } from './app-state.ts';
@@ -9,6 +9,7 @@ import { createStore, type StorageArea } from './store.ts';
 import { createTabList } from './tab-list.ts';
 import { createUploads } from './uploads.ts';
 import { createTheme, type ColorScheme } from './theme.ts';
+import type { Tab } from './tabs.ts';
 
 /** How long a notice is shown. */
 const NOTICE_MS = 5000;
@@ -45,12 +46,15 @@ export function createAppState({ base, send, session, local, colorScheme }: AppS
   const history = createHistory(storesOf('').kept);
   const tenant = computed(() => server.info.value?.caller?.tenant ?? '');
   const isKept = computed(() => server.info.value?.console?.keepsHistory ?? true);
+  const linked: Tab[] = [];
   effect(() => {
     const stores = storesOf(tenant.value, isKept.value);
     // Also what was written before the server was known.
     if (!isKept.value) for (const name of ['tabs', 'history']) stores.all.remove(name);
     tabs.load(stores.tabs);
     history.load(stores.kept);
+    // A link that was opened before the server knew its caller belongs to the one who has signed in.
+    untracked(() => linked.splice(0).forEach(tabs.open));
   });
   const uploads = createUploads(server.api, (job) => {
     if (job.state === 'done') void server.refresh();
@@ -74,7 +78,10 @@ export function createAppState({ base, send, session, local, colorScheme }: AppS
     stepTab: tabs.step,
     closeTab: tabs.close,
     reopenTab: tabs.reopen,
-    openTab: tabs.open,
+    openTab(tab) {
+      if (server.info.peek() === undefined) linked.push(tab);
+      tabs.open(tab);
+    },
     openFrame: tabs.openFrame,
     openQuery: (sql, engine) => tabs.openQuery(sql, engine ?? firstEngine(server.info.value)),
     updateTab: tabs.update,
