@@ -146,7 +146,7 @@ function createLoader(api: Api, facts: ReturnType<typeof createFacts>) {
   async function loadAll(): Promise<void> {
     const caller = callers;
     const isKnown = info.peek() !== undefined && connection.peek() === 'ready';
-    const asked = [isKnown ? info.peek() : readInfo(api), readFrames(api, list)] as const;
+    const asked = [isKnown ? Promise.resolve(info.peek()) : readInfo(api), readFrames(api, list)] as const;
     // An answer that came after the failure of the other would look like a server that is back.
     await Promise.allSettled(asked);
     const [newInfo, newList] = await Promise.all(asked);
