@@ -104,6 +104,17 @@ test('a summary counts nulls and values that are not finite apart', async () => 
   expect({ nulls, notFinite, rows, min }).toEqual({ nulls: 40, notFinite: 60, rows: 3000, min: '0.25' });
 });
 
+test('a summary of the largest 128-bit numbers has a mean', async () => {
+  const large = await engine.frame(
+    'large',
+    'select 170141183460469231731687303715884105727 - range as v from range(9)',
+  );
+  expect(await summarise(large, 0, false, engine.ask)).toMatchObject({
+    max: '170141183460469231731687303715884105727',
+    mean: '1.7014118346046923e+38',
+  });
+});
+
 test('a summary of nested values has no lowest and highest value', async () => {
   const summary = await summarise(source, fieldOf(source, 'list').index, false, engine.ask);
   expect(summary).toMatchObject({ nulls: 0, distinct: 3000, min: null, max: null, mean: null, histogram: undefined });

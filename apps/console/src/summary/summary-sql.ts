@@ -29,7 +29,8 @@ export function figuresSql(values: string, { type }: Field): string {
   const text = (sql: string): string => (isText ? `left(cast(${sql} as varchar), ${TEXT_LENGTH})` : sql);
   const finite = isFloat(type) ? ' filter (where isfinite(v))' : '';
   const axis = axisOf(type);
-  const mean = axis && axis.kind !== 'time' ? `avg(v)${finite}` : 'null';
+  // The sum of 128-bit numbers can be too large for 128 bits.
+  const mean = axis && axis.kind !== 'time' ? `avg(${type === 'LONG128' ? 'v::double' : 'v'})${finite}` : 'null';
   const odd = isFloat(type) ? 'count(*) filter (where v is not null and not isfinite(v))' : '0';
   const extremes = hasOrder ? `${text(`min(v)${finite}`)}, ${text(`max(v)${finite}`)}` : 'null, null';
   return `select count(*), count(*) - count(v), count(distinct v), ${extremes}, ${mean}, ${odd} from ${values}`;
