@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { startProcess } from '../../apps/server/test/server-process.ts';
+import { sharedProcess, startProcess } from '../../apps/server/test/server-process.ts';
 import { cellsOf, openFrame, useBrowser } from './open-console.ts';
 
 const open = useBrowser();
@@ -24,4 +24,16 @@ test('a page from another machine without TLS shows rows and runs SQL', async ()
   await expect.poll(() => cellsOf(page)).toEqual(['BTC']);
   await runSql(page, 'select 6 * 7');
   await expect.poll(() => cellsOf(page)).toEqual(['42']);
+});
+
+test('control and bidi characters of names and values are symbols in the list and in the summary', async () => {
+  const server = await sharedProcess();
+  await server.put('hostile', [{ '\u202Elive\n': '\u202Eexe\0' }]);
+  const { page } = await open(server.url);
+  await openFrame(page, 'hostile');
+  await page.getByRole('button', { name: 'Columns of hostile' }).click();
+  expect(await page.getByRole('list').getByText('live').innerText()).toBe('‹U+202E›live␊');
+  await page.keyboard.press('Alt+3');
+  const cells = page.getByRole('region', { name: 'Summary of the columns' }).getByRole('cell');
+  await expect.poll(() => cells.allInnerTexts()).toContain('‹U+202E›exe␀');
 });

@@ -4,6 +4,7 @@ import type { ColumnInfo, FrameInfo } from '../api/types.ts';
 import type { AppState } from '../state/app-state.ts';
 import { formatBytes, formatCount, timeLeft } from '../state/format.ts';
 import { quoteName } from '../state/quote-name.ts';
+import { visibleText } from '../rows/visible-text.ts';
 import { Icon } from './Icon.tsx';
 import { useNow } from './use-now.ts';
 
@@ -78,7 +79,7 @@ export function ColumnList({ columns }: { readonly columns: readonly ColumnInfo[
     <ul class="columns">
       {columns.slice(0, MAX_COLUMNS).map(({ name, type }) => (
         <li key={name}>
-          <span class="name">{name}</span>
+          <span class="name">{visibleText(name)}</span>
           <span class="type">{type}</span>
         </li>
       ))}

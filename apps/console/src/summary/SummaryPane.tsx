@@ -11,6 +11,7 @@ import { counted } from '../chart/load-chart.ts';
 import { numbered } from '../chart/numbered.ts';
 import { placeText } from '../chart/place-text.ts';
 import { grouped } from '../chart/ticks.ts';
+import { visibleText } from '../rows/visible-text.ts';
 import { type ColumnSummary, summarise } from './summarise.ts';
 import { FIRST_ROWS, MAX_ROWS, type SmallHistogram } from './summary-sql.ts';
 
@@ -100,7 +101,7 @@ function SummaryRow(props: {
   const { name, type, result } = props;
   const head = (
     <th scope="row">
-      {name}
+      {visibleText(name)}
       <small>{type}</small>
     </th>
   );
@@ -128,10 +129,10 @@ function SummaryRow(props: {
       </td>
       <td>{grouped(String(distinct))}</td>
       <td class="summary-text" title={min ?? undefined}>
-        {min ?? '–'}
+        {visibleText(min ?? '–')}
       </td>
       <td class="summary-text" title={max ?? undefined}>
-        {max ?? '–'}
+        {visibleText(max ?? '–')}
       </td>
       <td>{mean ?? '–'}</td>
     </tr>
@@ -169,7 +170,7 @@ function TopValues({ groups, rows }: { readonly groups: ColumnSummary['top']; re
       {groups.map(({ key, rows: count }) => (
         <li key={String(key)}>
           <meter min={0} max={Math.max(1, rows)} value={count} aria-label={share(count, rows)} />
-          <span>{key === null ? <i>null</i> : key === '' ? '""' : key}</span>
+          <span>{key === null ? <i>null</i> : key === '' ? '""' : visibleText(String(key))}</span>
           <small>{grouped(String(count))}</small>
         </li>
       ))}
