@@ -2054,6 +2054,130 @@ export const ReleaseSessionResponse = {
   },
 };
 
+/** Asks for a copy of a session. */
+export interface CloneSessionRequest {
+  readonly sessionId: string;
+  readonly userContext: UserContext | undefined;
+  readonly clientType: string | undefined;
+  readonly newSessionId: string | undefined;
+  /** The session of the server as it was seen before: the request fails if the server has lost it since. */
+  readonly clientObservedServerSideSessionId: string | undefined;
+}
+
+/** Writes and reads `CloneSessionRequest`. */
+export const CloneSessionRequest = {
+  encode(message: CloneSessionRequest, writer: protobuf.Writer = protobuf.Writer.create()): protobuf.Writer {
+    if (message.sessionId !== '') writer.uint32(10).string(message.sessionId);
+    if (message.userContext !== undefined) UserContext.encode(message.userContext, writer.uint32(18).fork()).ldelim();
+    if (message.clientType !== undefined) writer.uint32(26).string(message.clientType);
+    if (message.newSessionId !== undefined) writer.uint32(34).string(message.newSessionId);
+    if (message.clientObservedServerSideSessionId !== undefined) writer.uint32(42).string(message.clientObservedServerSideSessionId);
+    return writer;
+  },
+
+  decode(input: Uint8Array | protobuf.Reader, length?: number): CloneSessionRequest {
+    const reader = input instanceof protobuf.Reader ? input : protobuf.Reader.create(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    let sessionId = '';
+    let userContext: UserContext | undefined;
+    let clientType: string | undefined;
+    let newSessionId: string | undefined;
+    let clientObservedServerSideSessionId: string | undefined;
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag) {
+        case 10:
+          sessionId = reader.string();
+          break;
+        case 18:
+          userContext = UserContext.decode(reader, reader.uint32());
+          break;
+        case 26:
+          clientType = reader.string();
+          break;
+        case 34:
+          newSessionId = reader.string();
+          break;
+        case 42:
+          clientObservedServerSideSessionId = reader.string();
+          break;
+        default:
+          reader.skipType(tag & 7);
+      }
+    }
+    if (reader.pos !== end) throw new RangeError('CloneSessionRequest ends inside a field.');
+    return { sessionId, userContext, clientType, newSessionId, clientObservedServerSideSessionId };
+  },
+
+  fromPartial(partial: Partially<CloneSessionRequest>): CloneSessionRequest {
+    return {
+      sessionId: partial.sessionId ?? '',
+      userContext: partial.userContext === undefined ? undefined : UserContext.fromPartial(partial.userContext),
+      clientType: partial.clientType,
+      newSessionId: partial.newSessionId,
+      clientObservedServerSideSessionId: partial.clientObservedServerSideSessionId,
+    };
+  },
+};
+
+/** The copy of a session. */
+export interface CloneSessionResponse {
+  readonly sessionId: string;
+  readonly serverSideSessionId: string;
+  readonly newSessionId: string;
+  readonly newServerSideSessionId: string;
+}
+
+/** Writes and reads `CloneSessionResponse`. */
+export const CloneSessionResponse = {
+  encode(message: CloneSessionResponse, writer: protobuf.Writer = protobuf.Writer.create()): protobuf.Writer {
+    if (message.sessionId !== '') writer.uint32(10).string(message.sessionId);
+    if (message.serverSideSessionId !== '') writer.uint32(18).string(message.serverSideSessionId);
+    if (message.newSessionId !== '') writer.uint32(26).string(message.newSessionId);
+    if (message.newServerSideSessionId !== '') writer.uint32(34).string(message.newServerSideSessionId);
+    return writer;
+  },
+
+  decode(input: Uint8Array | protobuf.Reader, length?: number): CloneSessionResponse {
+    const reader = input instanceof protobuf.Reader ? input : protobuf.Reader.create(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    let sessionId = '';
+    let serverSideSessionId = '';
+    let newSessionId = '';
+    let newServerSideSessionId = '';
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag) {
+        case 10:
+          sessionId = reader.string();
+          break;
+        case 18:
+          serverSideSessionId = reader.string();
+          break;
+        case 26:
+          newSessionId = reader.string();
+          break;
+        case 34:
+          newServerSideSessionId = reader.string();
+          break;
+        default:
+          reader.skipType(tag & 7);
+      }
+    }
+    if (reader.pos !== end) throw new RangeError('CloneSessionResponse ends inside a field.');
+    return { sessionId, serverSideSessionId, newSessionId, newServerSideSessionId };
+  },
+
+  fromPartial(partial: Partially<CloneSessionResponse>): CloneSessionResponse {
+    return {
+      sessionId: partial.sessionId ?? '',
+      serverSideSessionId: partial.serverSideSessionId ?? '',
+      newSessionId: partial.newSessionId ?? '',
+      newServerSideSessionId: partial.newServerSideSessionId ?? '',
+    };
+  },
+};
+
 /** Asks for the details of an error. */
 export interface FetchErrorDetailsRequest {
   readonly sessionId: string;
@@ -2424,6 +2548,15 @@ export const SparkConnectServiceDefinition = {
       requestType: FetchErrorDetailsRequest,
       requestStream: false,
       responseType: FetchErrorDetailsResponse,
+      responseStream: false,
+      options: {},
+    },
+    /** Opens a session with the state of another one of the same user. Since Spark 4.1. */
+    cloneSession: {
+      name: 'CloneSession',
+      requestType: CloneSessionRequest,
+      requestStream: false,
+      responseType: CloneSessionResponse,
       responseStream: false,
       options: {},
     },
