@@ -53,9 +53,9 @@ async function failureOf(work: Promise<unknown>): Promise<ServiceError> {
   return error;
 }
 
-/** The calls of a statement, without those of the probe, which come first. */
+/** The calls of a statement, without those of the probe, which come first, and of the templates of sessions. */
 function callsOf({ calls }: SparkServer): string[] {
-  return calls.slice(calls.indexOf('executePlan'));
+  return calls.slice(calls.indexOf('executePlan')).filter((call) => call !== 'releaseSession(template)');
 }
 
 const THREE = [[1, 2], [3], [4, 5]].map(batchOf);
@@ -77,7 +77,7 @@ describe('a statement', () => {
     expect(second?.userContext?.userId).toBe('other');
     expect(first?.sessionId).not.toBe(second?.sessionId);
     expect(first).toMatchObject({ tags: ['svc-1'], clientObservedServerSideSessionId: 'server-session' });
-    expect(Object.fromEntries(server.settings)).toMatchObject({
+    expect(Object.fromEntries(server.sessions.get(first?.sessionId ?? '') ?? [])).toMatchObject({
       'spark.sql.runSQLOnFiles': 'false',
       'spark.sql.session.timeZone': 'UTC',
     });
@@ -115,6 +115,96 @@ describe('a statement', () => {
       'releaseExecute(4)',
       'releaseExecute(all)',
     ]);
+  });
+});
+
+describe('a session', () => {
+  const ISOLATION = 'spark.sql.artifact.isolation.enabled';
+  const countOf = ({ calls }: SparkServer, name: string): number => calls.filter((call) => call === name).length;
+
+  /** Runs statements one after another; returns the settings of the session of each. */
+  async function runAll(
+    { server, driver }: { server: SparkServer; driver: Driver },
+    tenants: readonly string[],
+  ): Promise<(ReadonlyMap<string, string> | undefined)[]> {
+    const before = server.requests.length;
+    for (const tenant of tenants) {
+      expect(await valuesOf(await driver.query({ ...STATEMENT, tenant }, NEVER))).toEqual([1, 2, 3, 4, 5]);
+    }
+    return server.requests.slice(before).map(({ sessionId }) => server.sessions.get(sessionId));
+  }
+
+  test('of a statement is a clone of one in which nothing runs', async () => {
+    const started = await start({ batches: THREE });
+    const { server, driver } = started;
+    const settings = await runAll(started, ['acme', 'acme', 'other', 'acme']);
+    for (const one of settings) {
+      expect(one?.get('spark.sql.runSQLOnFiles')).toBe('false');
+      expect(one?.get(ISOLATION)).toBe('false');
+    }
+    expect(new Set(server.requests.map(({ sessionId }) => sessionId)).size).toBe(4);
+    // Those of the probe, and of both tenants.
+    expect(countOf(server, 'config')).toBe(3);
+    expect(server.calls).not.toContain('releaseSession(template)');
+    await driver.close();
+    expect(countOf(server, 'releaseSession(template)')).toBe(3);
+    expect(countOf(server, 'releaseSession')).toBe(5);
+  });
+
+  test('is new for each statement of a server that cannot clone, which is asked once', async () => {
+    const started = await start({ batches: THREE, refused: { cloneSession: Status.UNIMPLEMENTED } });
+    const settings = await runAll(started, ['acme', 'acme', 'other']);
+    expect(settings.map((one) => one?.get('spark.sql.runSQLOnFiles'))).toEqual(['false', 'false', 'false']);
+    expect(settings.map((one) => one?.has(ISOLATION))).toEqual([false, false, false]);
+    expect(countOf(started.server, 'cloneSession')).toBe(1);
+  });
+
+  test('is new for a statement whose template is lost, and the next one is cloned again', async () => {
+    const refused: Record<string, Status> = {};
+    const started = await start({ batches: THREE, refused });
+    await runAll(started, ['acme']);
+    refused['cloneSession'] = Status.INTERNAL;
+    const [lost] = await runAll(started, ['acme']);
+    delete refused['cloneSession'];
+    const [next] = await runAll(started, ['acme']);
+    expect([lost?.has(ISOLATION), next?.has(ISOLATION)]).toEqual([false, true]);
+    expect(lost?.get('spark.sql.runSQLOnFiles')).toBe('false');
+  });
+
+  test('has no template of more than 32 tenants', async () => {
+    const started = await start({ batches: THREE });
+    await runAll(
+      started,
+      Array.from({ length: 33 }, (_, i) => `tenant-${i}`),
+    );
+    // That of the probe and that of the first tenant.
+    await expect.poll(() => countOf(started.server, 'releaseSession(template)')).toBe(2);
+  });
+
+  test('is not lost with the caller who waited first for the template', async () => {
+    let open = (): void => undefined;
+    const opened = new Promise<void>((resolve) => (open = resolve));
+    const { server, driver } = await start({ batches: THREE, opened });
+    const controller = new AbortController();
+    const first = failureOf(driver.query(STATEMENT, controller.signal));
+    const second = driver.query(STATEMENT, NEVER);
+    controller.abort();
+    expect(await first).toMatchObject({ code: 'cancelled' });
+    open();
+    expect(await valuesOf(await second)).toEqual([1, 2, 3, 4, 5]);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('that cannot be opened is the failure of its statement, and the next one is opened', async () => {
+    const refused: Record<string, Status> = {};
+    const started = await start({ batches: THREE, refused });
+    await runAll(started, ['acme']);
+    refused['config'] = Status.RESOURCE_EXHAUSTED;
+    const failure = await failureOf(started.driver.query({ ...STATEMENT, tenant: 'other' }, NEVER));
+    expect(failure.code).toBe('scheduler_failed');
+    delete refused['config'];
+    const [next] = await runAll(started, ['other']);
+    expect(next?.get(ISOLATION)).toBe('false');
   });
 });
 
@@ -207,7 +297,7 @@ describe('a result', () => {
     const failure = await failureOf(driver.query(STATEMENT, NEVER));
     expect(failure).toMatchObject({ code: 'scheduler_failed', message: expect.stringContaining(message) });
     await driver.close();
-    expect(server.calls.slice(-2)).toEqual(['releaseExecute(all)', 'releaseSession']);
+    expect(callsOf(server).slice(-2)).toEqual(['releaseExecute(all)', 'releaseSession']);
   });
 
   test('that is damaged later is an error, after the rows before', async () => {
@@ -268,7 +358,7 @@ describe('a stop', () => {
 test('the trace of a statement goes with its calls, and not with those of others', async () => {
   const { server, driver } = await start({ batches: THREE }, 'secret-token');
   // The calls that end a session come later.
-  const traces = (): unknown => ['config', 'executePlan'].map((name) => server.traces.get(name));
+  const traces = (): unknown => ['cloneSession', 'executePlan'].map((name) => server.traces.get(name));
   await valuesOf(await driver.query(STATEMENT, NEVER));
   expect(traces()).toEqual([undefined, undefined]);
   const trace = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', isSampled: true };

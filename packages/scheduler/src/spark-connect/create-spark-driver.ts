@@ -4,39 +4,20 @@ import type { RecordBatch, Schema } from 'apache-arrow';
 import type { Cluster } from '../cluster.ts';
 import type { BoundStatement, Driver } from '../driver.ts';
 import { schedulerFailed } from '../scheduler-failed.ts';
-import { waitForStops } from '../wait-for-stops.ts';
-import { connectSpark } from './connect-spark.ts';
 import { createDialectProbe } from './dialect-probe.ts';
-import type { Execution } from './execution.ts';
-import { type Plan, planOf } from './plan.ts';
+import { planOf } from './plan.ts';
+import { createPlanRunner, type PlanOwner } from './plan-runner.ts';
 import { invalidSql, refusalError, RefusedPlan, transportError } from './spark-errors.ts';
-import { type StartedPlan, startPlan } from './start-plan.ts';
+import type { StartedPlan } from './start-plan.ts';
 
 /** Creates the driver of a Spark Connect server: Spark, or another one that speaks its protocol. */
 export function createSparkDriver(cluster: Cluster): Driver {
-  const connection = connectSpark(cluster);
-  const running = new Set<Execution>();
-  const dialect = createDialectProbe((plan) => columnsOf(plan, PROBE, probeTimeout()));
-
-  function onExecution(execution: Execution): void {
-    running.add(execution);
-    void execution.ended.then(() => running.delete(execution));
-  }
-
-  async function start(plan: Plan, { tenant, tag, trace }: Owner, signal: AbortSignal): Promise<StartedPlan> {
-    return startPlan(connection.clientFor(trace), { plan, tenant, tag, signal, onExecution });
-  }
-
-  async function columnsOf(plan: Plan, owner: Owner, signal: AbortSignal): Promise<Schema> {
-    const { schema, batches } = await start(plan, owner, signal);
-    // A complete result need not be interrupted.
-    for (let next = await batches.next(); next.done !== true;) next = await batches.next();
-    return schema;
-  }
+  const plans = createPlanRunner(cluster);
+  const dialect = createDialectProbe((plan) => plans.columnsOf(plan, PROBE, probeTimeout()));
 
   async function describe(statement: BoundStatement, signal: AbortSignal): Promise<Schema> {
     const plan = planOf(statement, { dialect: await dialect.get(signal), limit: 0 });
-    return columnsOf(plan, statement, signal);
+    return plans.columnsOf(plan, statement, signal);
   }
 
   /** Whether the server refuses a statement even without running it: then the statement is the reason, not the run. */
@@ -53,6 +34,7 @@ export function createSparkDriver(cluster: Cluster): Driver {
     if (signal.aborted) return cancelledError(signal.reason);
     if (error instanceof RefusedPlan) return refusalError(error.refusal, sql, error.cause);
     dialect.forget();
+    plans.forget();
     return transportError(error);
   }
 
@@ -72,7 +54,7 @@ export function createSparkDriver(cluster: Cluster): Driver {
     async query(statement, signal) {
       const { batches, ...rest } = await begin(statement, signal, async () => {
         const known = await dialect.get(signal);
-        const started = await start(planOf(statement, { dialect: known }), statement, signal);
+        const started = await plans.start(planOf(statement, { dialect: known }), statement, signal);
         return { ...started, noticesMissingFiles: known.noticesMissingFiles };
       });
       return { ...rest, batches: withErrors(batches, (error) => explain(error, statement, signal)) };
@@ -90,10 +72,7 @@ export function createSparkDriver(cluster: Cluster): Driver {
         return attempt(1).catch(() => Promise.reject(error));
       }
     },
-    async close() {
-      await waitForStops([...running].map(async (execution) => execution.stop().then(() => execution.ended)));
-      connection.close();
-    },
+    close: () => plans.close(),
   };
 }
 
@@ -107,9 +86,7 @@ function withErrors(
   return { [Symbol.asyncIterator]: () => ({ next, return: () => batches.return() }) };
 }
 
-type Owner = Pick<BoundStatement, 'tag' | 'tenant' | 'trace'>;
-
-const PROBE: Owner = { tenant: 'svc', tag: 'svc-probe' };
+const PROBE: PlanOwner = { tenant: 'svc', tag: 'svc-probe' };
 
 /** A cluster that has just started can take a minute for its first plan. */
 const PROBE_TIMEOUT_MS = 600_000;

@@ -11,9 +11,11 @@ export interface SessionIdentity {
   readonly clientType: string;
 }
 
-/** Returns a new session of a tenant. The server creates it with the first request. */
-export function newSession(tenant: string): SessionIdentity {
-  return { sessionId: randomUUID(), userContext: { userId: tenant, userName: tenant }, clientType: 'svc' };
+/** A session that the server has. */
+export interface OpenedSession {
+  readonly session: SessionIdentity;
+  /** The server's own id, which changes if it loses the session and with it our settings; empty if it gave none. */
+  readonly serverSideId: string;
 }
 
 /**
@@ -35,15 +37,59 @@ const SETTINGS: Readonly<Record<string, string>> = {
 /** How long a server may take to answer the first request of a session. */
 const OPEN_TIMEOUT_MS = 60_000;
 
-/**
- * Opens a session with our settings. Returns the server's own id of it, which changes if the server loses the session and
- * with it the settings; empty if the server has none.
- */
-export async function openSession(client: SparkClient, session: SessionIdentity, signal: AbortSignal): Promise<string> {
-  const pairs = Object.entries(SETTINGS).map(([key, value]) => ({ key, value }));
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(OPEN_TIMEOUT_MS)]);
+/** Options of `openSession`. */
+export interface OpenOptions {
+  readonly tenant: string;
+  /** Settings besides those of every session. Default: none. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** Opens a session with our settings. */
+export async function openSession(
+  client: SparkClient,
+  { tenant, settings = {} }: OpenOptions,
+  signal: AbortSignal,
+): Promise<OpenedSession> {
+  const userContext = { userId: tenant, userName: tenant };
+  const session = { sessionId: randomUUID(), userContext, clientType: 'svc' };
+  const pairs = Object.entries({ ...SETTINGS, ...settings }).map(([key, value]) => ({ key, value }));
   const request = { ...session, operation: { set: { pairs } } };
-  return (await retrying((options) => client.config(request, options), limited)).serverSideSessionId;
+  return opening(client, session, async () => {
+    const { serverSideSessionId } = await retrying((options) => client.config(request, options), openLimit(signal));
+    return serverSideSessionId;
+  });
+}
+
+/** Opens a session with the settings of another one. The server fails if it has lost that one. */
+export async function cloneSession(
+  client: SparkClient,
+  { session: source, serverSideId }: OpenedSession,
+  signal: AbortSignal,
+): Promise<OpenedSession> {
+  const newSessionId = randomUUID();
+  const request = { ...source, newSessionId, clientObservedServerSideSessionId: serverSideId };
+  return opening(client, { ...source, sessionId: newSessionId }, async () => {
+    const cloned = await retrying((options) => client.cloneSession(request, options), openLimit(signal));
+    return cloned.newServerSideSessionId;
+  });
+}
+
+/** Opens a session with a call that returns the server's id of it. The server may have it even if the call fails. */
+async function opening(
+  client: SparkClient,
+  session: SessionIdentity,
+  open: () => Promise<string>,
+): Promise<OpenedSession> {
+  try {
+    return { session, serverSideId: await open() };
+  } catch (error) {
+    void releaseSession(client, session);
+    throw error;
+  }
+}
+
+function openLimit(signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(OPEN_TIMEOUT_MS)]);
 }
 
 /** How long the calls that end a statement may take. */

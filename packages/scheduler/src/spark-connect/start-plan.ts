@@ -5,7 +5,7 @@ import { schedulerFailed } from '../scheduler-failed.ts';
 import type { SparkClient } from './connect-spark.ts';
 import { execute, type Execution, MAX_BATCH_BYTES } from './execution.ts';
 import type { Plan } from './plan.ts';
-import { newSession, openSession, releaseSession } from './spark-session.ts';
+import type { OpenedSession } from './spark-session.ts';
 
 /** A plan whose columns are known. */
 export interface StartedPlan {
@@ -16,26 +16,19 @@ export interface StartedPlan {
 
 /** Options of `startPlan`. */
 export interface StartOptions {
+  /** A session that no other plan has used: Spark binds relations as views of the session. */
+  readonly opened: OpenedSession;
   readonly plan: Plan;
-  readonly tenant: string;
   readonly tag: string;
   readonly signal: AbortSignal;
   /** Called with the execution before it starts. */
   readonly onExecution: (execution: Execution) => void;
 }
 
-/**
- * Starts a plan, and reads its first batch. If it fails, nothing of it runs any more. The plan has a session of its own: Spark
- * binds its relations as views of the session, so another statement in it could read the files of the wrong frame.
- */
+/** Starts a plan, and reads its first batch. If it fails, nothing of it runs any more. The session ends with the plan. */
 export async function startPlan(client: SparkClient, options: StartOptions): Promise<StartedPlan> {
-  const { plan, tenant, tag, signal } = options;
-  const session = newSession(tenant);
-  const serverSideId = await openSession(client, session, signal).catch((error: unknown) => {
-    void releaseSession(client, session);
-    throw error;
-  });
-  const execution = execute(client, { session, serverSideId, plan, tag, signal });
+  const { opened, plan, tag, signal } = options;
+  const execution = execute(client, { ...opened, plan, tag, signal });
   options.onExecution(execution);
   const decoder = createResultDecoder(MAX_BATCH_BYTES);
   try {

@@ -23,7 +23,8 @@ export interface SparkServer {
   /** The `traceparent` of the calls, by name. */
   readonly traces: Map<string, string | undefined>;
   readonly requests: sparkConnect.ExecutePlanRequest[];
-  readonly settings: Map<string, string>;
+  /** The settings of each session that was opened, by its id. */
+  readonly sessions: Map<string, ReadonlyMap<string, string>>;
   /** The number of responses that the server has produced. */
   produced(): number;
   close(): Promise<void>;
@@ -37,6 +38,8 @@ export interface SparkServerOptions {
   /** The calls that fail with a status. */
   readonly refused?: Readonly<Record<string, Status>>;
   readonly details?: Partially<sparkConnect.FetchErrorDetailsResponse>;
+  /** Resolves when a session may be opened. Default: at once. */
+  readonly opened?: Promise<void>;
   /** Resolves when an interrupt may be answered. Default: at once. */
   readonly interrupted?: Promise<void>;
 }
@@ -55,7 +58,6 @@ export async function startSparkServer(options: SparkServerOptions): Promise<Spa
   const calls: string[] = [];
   const metadata = createMetadataLog();
   const requests: sparkConnect.ExecutePlanRequest[] = [];
-  const settings = new Map<string, string>();
   let produced = 0;
 
   function record(name: string, context: CallContext): void {
@@ -80,6 +82,7 @@ export async function startSparkServer(options: SparkServerOptions): Promise<Spa
     }
   }
 
+  const { sessions, ...sessionCalls } = createSessions(record, options);
   const server = createServer();
   server.add(sparkConnect.SparkConnectServiceDefinition, {
     async *executePlan(request, context) {
@@ -97,11 +100,7 @@ export async function startSparkServer(options: SparkServerOptions): Promise<Spa
       record(`reattachExecute(${lastResponseId ?? ''})`, context);
       yield* play(lastResponseId);
     },
-    async config({ operation }, context) {
-      record('config', context);
-      for (const { key, value = '' } of operation?.set?.pairs ?? []) settings.set(key, value);
-      return { serverSideSessionId: 'server-session' };
-    },
+    ...sessionCalls,
     async interrupt(_request, context) {
       record('interrupt', context);
       await options.interrupted;
@@ -111,18 +110,40 @@ export async function startSparkServer(options: SparkServerOptions): Promise<Spa
       record(`releaseExecute(${releaseUntil?.responseId ?? (releaseAll && 'all')})`, context);
       return {};
     },
-    async releaseSession(_request, context) {
-      record('releaseSession', context);
-      return {};
-    },
     async fetchErrorDetails() {
       return options.details ?? {};
     },
   });
   const port = await server.listen('127.0.0.1:0');
   const { authorizations, traces } = metadata;
-  const seen = { calls, authorizations, traces, requests, settings };
+  const seen = { calls, authorizations, traces, requests, sessions };
   return { port, ...seen, produced: () => produced, close: () => server.shutdown() };
+}
+
+/** The calls that open and end sessions. */
+function createSessions(record: (name: string, context: CallContext) => void, { opened }: SparkServerOptions) {
+  const sessions = new Map<string, ReadonlyMap<string, string>>();
+  const templates = new Set<string>();
+  return {
+    sessions,
+    async config({ sessionId, operation }: sparkConnect.ConfigRequest, context: CallContext) {
+      record('config', context);
+      await opened;
+      const pairs = operation?.set?.pairs ?? [];
+      sessions.set(sessionId, new Map(pairs.map(({ key, value = '' }) => [key, value])));
+      return { serverSideSessionId: 'server-session' };
+    },
+    async cloneSession({ sessionId, newSessionId = '' }: sparkConnect.CloneSessionRequest, context: CallContext) {
+      record('cloneSession', context);
+      templates.add(sessionId);
+      sessions.set(newSessionId, new Map(sessions.get(sessionId)));
+      return { newSessionId, newServerSideSessionId: 'server-session' };
+    },
+    async releaseSession({ sessionId }: sparkConnect.ReleaseSessionRequest, context: CallContext) {
+      record(templates.has(sessionId) ? 'releaseSession(template)' : 'releaseSession', context);
+      return {};
+    },
+  };
 }
 
 /** Collects the metadata of calls. */
