@@ -1,7 +1,7 @@
 import type { AnswerBatch } from '../rows/answer-batch.ts';
 import type { Api } from './api.ts';
 import { ApiError, ServerGone } from './api-error.ts';
-import { createArrowReader, NotExact } from './arrow-reader.ts';
+import { createArrowReader, UnknownArrow } from './arrow-reader.ts';
 import { createJsonTableReader } from './json-table-reader.ts';
 import { parseServerTiming, type ServerTiming } from './server-timing.ts';
 import type { TableReader } from './table-reader.ts';
@@ -46,10 +46,16 @@ export interface SqlAnswer {
  */
 export async function runSql(api: Api, request: SqlRequest, observer: SqlObserver): Promise<SqlAnswer> {
   if (request.engine === 'tsdb') return readAnswer(api, request, observer, 'json');
+  let hasBegun = false;
+  const columns: SqlObserver['columns'] = (found) => {
+    hasBegun = true;
+    observer.columns(found);
+  };
   try {
-    return await readAnswer(api, request, observer, 'arrow');
+    return await readAnswer(api, request, { ...observer, columns }, 'arrow');
   } catch (error) {
-    if (!(error instanceof NotExact)) throw error;
+    // Rows that were shown must not come again.
+    if (hasBegun || !(error instanceof UnknownArrow)) throw error;
     return readAnswer(api, request, observer, 'json');
   }
 }

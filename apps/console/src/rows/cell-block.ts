@@ -1,6 +1,6 @@
-import type { Batch, Table } from '@uwdata/flechette';
-import { decodeArrow } from '../api/decode-arrow.ts';
-import { type ArrowBatch, arrowBatch, type ArrowReader, arrowReader, isNull } from './arrow-text.ts';
+import { type ArrowTable, decodeArrow } from '../api/decode-arrow.ts';
+import type { ArrowColumn } from '../api/record-columns.ts';
+import { type ArrowReader, arrowReader, isNull } from './arrow-text.ts';
 import type { Cell } from './row-source.ts';
 import { cellOfText, MAX_CELL_CHARACTERS, NULL_CELL } from './visible-text.ts';
 
@@ -14,25 +14,32 @@ export interface CellBlock {
   wholeText(row: number, column: number): string;
 }
 
-/** Decodes an Arrow stream. Throws if flechette cannot read one of its types. */
+/** Decodes an Arrow stream. Throws if it is not one, or has a type that the server never sends. */
 export function blockFromArrow(bytes: Uint8Array): CellBlock {
   return blockFromTable(decodeArrow(bytes), bytes.byteLength);
 }
 
 /** Returns the cells of a table of `decodeArrow`. */
-export function blockFromTable(table: Table, bytes: number): CellBlock {
-  const columns = table.children.map((column, i): ColumnCells => {
-    const field = table.schema.fields[i];
-    if (field === undefined) throw new RangeError(`Column ${i} has no field.`);
-    return { reader: arrowReader(field), batches: column.data, offsets: column.offsets };
-  });
+export function blockFromTable({ fields, rows, batches }: ArrowTable, bytes: number): CellBlock {
+  const readers = fields.map(arrowReader);
   const at = (row: number, column: number): Place => {
-    const found = columns[column];
-    if (found === undefined) throw new RangeError(`There is no column ${column}.`);
-    return placeOf(found, row);
+    let low = 0;
+    let high = batches.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((batches[middle]?.firstRow ?? 0) <= row) low = middle;
+      else high = middle - 1;
+    }
+    const batch = batches[low];
+    const values = batch?.columns[column];
+    const reader = readers[column];
+    if (values === undefined || reader === undefined || batch === undefined) {
+      throw new RangeError(`There is no cell ${column} in row ${row}.`);
+    }
+    return { reader, values, index: row - batch.firstRow };
   };
   return {
-    rows: table.numRows,
+    rows,
     bytes,
     cell: (row, column) => cellAt(at(row, column)),
     wholeText: (row, column) => wholeTextAt(at(row, column)),
@@ -80,40 +87,21 @@ function bareText(json: string): string {
   return json.startsWith('"') ? String(JSON.parse(json)) : json;
 }
 
-interface ColumnCells {
-  readonly reader: ArrowReader;
-  readonly batches: readonly Batch<unknown>[];
-  readonly offsets: Int32Array;
-}
-
 interface Place {
   readonly reader: ArrowReader;
-  readonly batch: ArrowBatch;
+  readonly values: ArrowColumn;
   readonly index: number;
 }
 
-function placeOf({ reader, batches, offsets }: ColumnCells, row: number): Place {
-  let low = 0;
-  let high = batches.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if ((offsets[middle] ?? 0) <= row) low = middle;
-    else high = middle - 1;
-  }
-  const batch = batches[low];
-  if (batch === undefined) throw new RangeError(`There is no row ${row}.`);
-  return { reader, batch: arrowBatch(batch), index: row - (offsets[low] ?? 0) };
-}
-
-function cellAt({ reader, batch, index }: Place): Cell {
-  if (isNull(batch, index)) return NULL_CELL;
-  const text = reader.text(batch, index, MAX_CELL_CHARACTERS);
-  const bytes = text.length > MAX_CELL_CHARACTERS ? reader.byteLength?.(batch, index) : undefined;
+function cellAt({ reader, values, index }: Place): Cell {
+  if (isNull(values, index)) return NULL_CELL;
+  const text = reader.text(values, index, MAX_CELL_CHARACTERS);
+  const bytes = text.length > MAX_CELL_CHARACTERS ? reader.byteLength?.(values, index) : undefined;
   return cellOfText(text, isNotFinite(reader, text) ? 'nan' : 'value', bytes);
 }
 
-function wholeTextAt({ reader, batch, index }: Place): string {
-  return isNull(batch, index) ? 'null' : reader.text(batch, index, Number.MAX_SAFE_INTEGER / 8);
+function wholeTextAt({ reader, values, index }: Place): string {
+  return isNull(values, index) ? 'null' : reader.text(values, index, Number.MAX_SAFE_INTEGER / 8);
 }
 
 function isNotFinite({ isQuoted }: ArrowReader, text: string): boolean {

@@ -117,6 +117,24 @@ describe('the rows of a frame', () => {
     rows.close();
   });
 
+  test('whose Arrow data cannot be decoded come as JSON, and so does the rest of their columns', async () => {
+    const info = await put('json', numbers(600));
+    const formats: (string | null)[] = [];
+    const undecodable = createApi(new URL(BASE), OBSERVER, async (input, init) => {
+      const { pathname, search, searchParams } = new URL(input instanceof Request ? input.url : input);
+      const { status, headers, body } = await app.request(`${pathname}${search}`, init);
+      formats.push(searchParams.get('fmt'));
+      return new Response(pathname === '/exp' ? 'not Arrow' : body, { status, headers });
+    });
+    const rows = createFrameRows(undecodable, info, 512);
+    rows.want({ ...all(info), lastRow: 0 });
+    await until(() => expect(rows.cell(1, 1)).toEqual({ text: 'row 1', look: 'value' }));
+    rows.want(all(info));
+    await until(() => expect(rows.cell(599, 1)?.text).toBe('row 599'));
+    expect(formats).toEqual(['arrow', 'json', 'json']);
+    rows.close();
+  });
+
   test('come again by themselves after the server was gone', async () => {
     const info = await put('gone', numbers(10));
     const rows = createFrameRows(api, info, null);

@@ -23,7 +23,7 @@ export interface LoadRequest {
   readonly signal: AbortSignal;
 }
 
-/** Loads cells of a frame: as Arrow, or as JSON if flechette cannot decode them. */
+/** Loads cells of a frame: as Arrow, or as JSON if that cannot be decoded. */
 export async function loadWindow(api: Api, frame: FrameInfo, request: LoadRequest): Promise<CellBlock> {
   if (!request.group.isJson) {
     const bytes = await load(api, frame, '/exp', 'arrow', request);

@@ -17,6 +17,15 @@ export function floatText(value: number): string {
   return doubleText(Number(value.toPrecision(9)));
 }
 
+/** Returns the value of a 16-bit float, from its bits. */
+export function halfValue(bits: number): number {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 0x1f;
+  const fraction = bits & 0x3ff;
+  if (exponent === 0x1f) return fraction === 0 ? sign * Infinity : NaN;
+  return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (0x400 + fraction) * 2 ** (exponent - 25);
+}
+
 /** Returns a decimal with all digits of its scale. */
 export function decimalText(value: bigint, scale: number): string {
   if (scale <= 0) return value === 0n ? '0' : `${value}${'0'.repeat(-scale)}`;

@@ -10,7 +10,7 @@ const GROUP_COLUMNS = 32;
 export interface ColumnGroup {
   readonly first: number;
   readonly last: number;
-  /** Flechette cannot decode its columns: they are read as JSON. */
+  /** Its Arrow data could not be decoded: it is read as JSON. */
   isJson: boolean;
 }
 
@@ -37,12 +37,11 @@ export interface WindowPlan {
 export function createWindowPlan(columns: readonly ColumnInfo[], rows: number, maxRows: number | null): WindowPlan {
   const levels = LEVEL_ROWS.filter((count) => maxRows === null || count <= maxRows);
   const groups = columnGroups(columns);
-  const groupOf = columns.map((_, column) => groups.findIndex(({ last }) => column <= last));
   const divided = new Set<string>();
   let firstLevel = 0;
 
   function windowAt(row: number, column: number): Window {
-    const index = groupOf[column] ?? 0;
+    const index = Math.floor(column / GROUP_COLUMNS);
     for (let level = firstLevel; ; level += 1) {
       const size = levels[level] ?? 1;
       const number = Math.floor(row / size);
@@ -82,15 +81,11 @@ export function createWindowPlan(columns: readonly ColumnInfo[], rows: number, m
 }
 
 function columnGroups(columns: readonly ColumnInfo[]): readonly ColumnGroup[] {
-  const groups: ColumnGroup[] = [];
-  for (const [column, { type }] of columns.entries()) {
-    const isJson = /^DECIMAL\(\d+,-/.test(type);
-    const last = groups.at(-1);
-    if (last?.isJson === isJson && column - last.first < GROUP_COLUMNS)
-      groups[groups.length - 1] = { ...last, last: column };
-    else groups.push({ first: column, last: column, isJson });
-  }
-  return groups;
+  const count = Math.ceil(columns.length / GROUP_COLUMNS);
+  return Array.from({ length: count }, (_, i) => {
+    const first = i * GROUP_COLUMNS;
+    return { first, last: Math.min(columns.length, first + GROUP_COLUMNS) - 1, isJson: false };
+  });
 }
 
 /** Returns the `cols` parameter for some columns. */
