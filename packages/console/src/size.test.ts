@@ -26,10 +26,10 @@ function firstScripts(): readonly string[] {
   return found;
 }
 
-test('the page loads at most 44 KB of scripts before it shows rows, with gzip', () => {
+test('the page loads at most 40 KB of scripts before it shows rows, with gzip', () => {
   const first = firstScripts();
   expect(first.length).toBeGreaterThan(1);
-  expect(sum(first.map(gzipped))).toBeLessThanOrEqual(44 * KB);
+  expect(sum(first.map(gzipped))).toBeLessThanOrEqual(40 * KB);
 });
 
 test('all scripts together are at most 230 KB, with gzip', () => {
