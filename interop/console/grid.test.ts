@@ -50,7 +50,7 @@ async function rested(page: Page): Promise<void> {
       rest !== null &&
       !rest.hidden &&
       rest.querySelector('[role=gridcell]') !== null &&
-      rest.querySelector('[aria-busy]') === null
+      document.querySelector('.grid-scroll[aria-busy], .grid-rest [aria-busy]') === null
     );
   });
 }

@@ -9,12 +9,23 @@ export function cellId(gridId: string, row: number, column: number): string {
   return `${gridId}-${row}-${column}`;
 }
 
-/** Writes the visible rows into a layer above the canvas: for screen readers, for selecting text and for finding it. */
-export function writeAtRest(layer: HTMLElement, state: GridState, gridId: string): void {
+/** A part has this many cells, about: the page lays it out in one frame. */
+const PART_CELLS = 160;
+
+/**
+ * Writes the visible rows into a layer above the canvas: for screen readers, for selecting text and for finding it. Each step
+ * writes a part.
+ */
+export function* writeAtRest(layer: HTMLElement, state: GridState, gridId: string): Generator<void, void> {
   const range = visibleRange(state);
-  const rows = [headRow(state)];
-  for (let row = range?.firstRow ?? 0; row <= (range?.lastRow ?? -1); row += 1) rows.push(bodyRow(state, row, gridId));
-  layer.replaceChildren(...rows);
+  const [firstColumn, lastColumn] = visibleColumns(state);
+  const partRows = Math.ceil(PART_CELLS / (lastColumn - firstColumn + 2));
+  layer.replaceChildren(headRow(state));
+  if (range === undefined) return;
+  for (let row = range.firstRow; row <= range.lastRow; row += 1) {
+    if (row > range.firstRow && (row - range.firstRow) % partRows === 0) yield;
+    layer.append(bodyRow(state, row, gridId));
+  }
 }
 
 /** Marks the selected cells of the layer. */

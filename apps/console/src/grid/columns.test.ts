@@ -48,6 +48,16 @@ test('a column grows for longer texts, but never shrinks and never changes a wid
   expect(widths.widthOf(0)).toBe(60);
 });
 
+test('all widths are multiples of the step, those before it and after', () => {
+  const widths = createColumnWidths(4);
+  widths.fit(0, 100);
+  widths.setStep(7.5);
+  widths.fit(1, 100);
+  widths.resize(2, 77);
+  expect([0, 1, 2, 3].map((column) => widths.widthOf(column) / 7.5)).toEqual([16, 16, 10, 16]);
+  expect(widths.totalPx).toBe(58 * 7.5);
+});
+
 test.each([
   ['LONG', true],
   ['DECIMAL(10,2)', true],

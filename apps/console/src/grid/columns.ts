@@ -23,6 +23,8 @@ export interface ColumnWidths {
   /** Widens a column for texts that came later, unless the user has chosen its width. */
   grow(column: number, textPx: number): void;
   resize(column: number, px: number): void;
+  /** Makes all widths multiples of a length: of a character, so that the texts of a row can be painted at once. */
+  setStep(px: number): void;
 }
 
 /** Creates the widths of some columns. */
@@ -32,6 +34,7 @@ export function createColumnWidths(count: number): ColumnWidths {
   const measured = new Uint8Array(count);
   const chosen = new Uint8Array(count);
   let dirtyFrom = 0;
+  let step = 1;
 
   function update(): void {
     for (let i = dirtyFrom; i < count; i += 1) lefts[i + 1] = (lefts[i] ?? 0) + (widths[i] ?? 0);
@@ -67,20 +70,26 @@ export function createColumnWidths(count: number): ColumnWidths {
       return low;
     },
     isMeasured: (column) => measured[column] === 1,
-    fit: (column, textPx) => set(column, fittedPx(textPx)),
+    fit: (column, textPx) => set(column, fittedPx(textPx, step)),
     grow(column, textPx) {
-      const px = fittedPx(textPx);
+      const px = fittedPx(textPx, step);
       if (chosen[column] === 0 && px > (widths[column] ?? 0)) set(column, px);
     },
     resize(column, px) {
       chosen[column] = 1;
-      set(column, Math.round(clamp(px, MIN_COLUMN_PX, MAX_COLUMN_PX)));
+      set(column, Math.round(clamp(px, MIN_COLUMN_PX, MAX_COLUMN_PX) / step) * step);
+    },
+    setStep(px) {
+      if (px === step) return;
+      step = px;
+      dirtyFrom = 0;
+      for (const [column, width] of widths.entries()) widths[column] = Math.ceil(width / step) * step;
     },
   };
 }
 
-const fittedPx = (textPx: number): number =>
-  Math.ceil(clamp(textPx + 2 * CELL_PADDING_PX + 2, MIN_COLUMN_PX, MAX_FITTED_PX));
+const fittedPx = (textPx: number, step: number): number =>
+  Math.ceil(clamp(textPx + 2 * CELL_PADDING_PX + 2, MIN_COLUMN_PX, MAX_FITTED_PX) / step) * step;
 
 /** Whether the values of a type stand at the right: numbers, whose digits should be below each other. */
 export function isNumeric({ type }: ColumnInfo): boolean {

@@ -51,6 +51,8 @@ interface Parts {
   readonly probe: ThemeProbe;
   frame: number;
   restTimer: ReturnType<typeof setTimeout> | undefined;
+  /** The frame that writes the next part of the layer at rest. */
+  restFrame: number;
   lastScrollTop: number;
   /** Until then scroll events come from the wheel or a finger, and move by their pixels. */
   relativeUntilMs: number;
@@ -93,7 +95,7 @@ export function createGridView(source: RowSource, label: string): GridView {
       observer.disconnect();
       parts.probe.close();
       cancelAnimationFrame(parts.frame);
-      clearTimeout(parts.restTimer);
+      stopRest(parts);
     },
   };
 }
@@ -116,7 +118,7 @@ function createParts(source: RowSource, label: string): Parts {
   spacer.role = 'presentation';
   scroller.append(rest, spacer);
   const probe = createThemeProbe(() => {
-    parts.painter.setTheme(probe.read());
+    readTheme(parts);
     repaint(parts);
   });
   element.append(probe.element, canvas, scroller);
@@ -134,6 +136,7 @@ function createParts(source: RowSource, label: string): Parts {
     probe,
     frame: 0,
     restTimer: undefined,
+    restFrame: 0,
     lastScrollTop: 0,
     relativeUntilMs: 0,
   };
@@ -146,11 +149,16 @@ function div(className: string): HTMLElement {
   return element;
 }
 
+function readTheme({ painter, probe, state }: Parts): void {
+  painter.setTheme(probe.read());
+  state.widths.setStep(painter.characterPx);
+}
+
 /** Takes over the size of the element and the number of rows. */
 function resize(parts: Parts): void {
   const { state, element, scroller, spacer } = parts;
   if (!element.isConnected) return;
-  const hadSize = state.width > 0;
+  if (state.width === 0) readTheme(parts);
   state.rowPx = Number.parseFloat(getComputedStyle(element).getPropertyValue('--grid-row-height')) || 24;
   const sizes = scrollSizes(state);
   spacer.style.height = `${HEAD_PX + spacerPx(sizes)}px`;
@@ -160,7 +168,6 @@ function resize(parts: Parts): void {
   const { rows, columns } = gridSize(state);
   scroller.ariaRowCount = String(rows + 1);
   scroller.ariaColCount = String(columns + 1);
-  if (!hadSize) parts.painter.setTheme(parts.probe.read());
   const { contentPx, viewPx } = scrollSizes(state);
   if (state.top > Math.max(0, contentPx - viewPx)) place(parts, contentPx);
   repaint(parts);
@@ -185,20 +192,35 @@ function paint(parts: Parts): void {
     }
   }
   painter.paint(state);
-  clearTimeout(parts.restTimer);
+  stopRest(parts);
   parts.restTimer = setTimeout(() => writeRest(parts), REST_MS);
 }
 
+function stopRest(parts: Parts): void {
+  clearTimeout(parts.restTimer);
+  cancelAnimationFrame(parts.restFrame);
+}
+
 function writeRest(parts: Parts): void {
-  const { state, rest, id } = parts;
+  const { state, rest, id, scroller } = parts;
   if (isCompressed(scrollSizes(state))) place(parts, state.top);
   if (growColumns(parts)) {
     resize(parts);
     return;
   }
-  writeAtRest(rest, state, id);
+  scroller.ariaBusy = 'true';
+  continueRest(parts, writeAtRest(rest, state, id));
   rest.hidden = false;
-  markSelected(rest, state);
+}
+
+/** Writes a part of the layer at rest in each frame. */
+function continueRest(parts: Parts, writing: Generator<void, void>): void {
+  if (writing.next().done !== true) {
+    parts.restFrame = requestAnimationFrame(() => continueRest(parts, writing));
+    return;
+  }
+  parts.scroller.ariaBusy = null;
+  markSelected(parts.rest, parts.state);
   nameActive(parts);
 }
 

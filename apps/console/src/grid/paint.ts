@@ -1,24 +1,19 @@
-import type { Cell, CellRange } from '../rows/row-source.ts';
+import type { CellRange } from '../rows/row-source.ts';
 import { visibleText } from '../rows/visible-text.ts';
-import { CELL_PADDING_PX, isNumeric, sizeText } from './columns.ts';
+import { CELL_PADDING_PX, isNumeric } from './columns.ts';
 import { columnX, type GridState, gutterPx, HEAD_PX, rowY, visibleRange } from './grid-state.ts';
+import { ASCII, type Brush, columnPlaces, PADDING, paintClipped, paintTexts } from './paint-texts.ts';
 import { selectedRange } from './selection.ts';
 import type { GridTheme } from './theme.ts';
 
 /** Paints the grid on a canvas. */
 export interface Painter {
+  /** The width of a character in the grid's font, which has the same for all of ASCII. */
+  readonly characterPx: number;
   /** The width of a text in the grid's font. */
   measure(text: string): number;
   setTheme(theme: GridTheme): void;
   paint(state: GridState): void;
-}
-
-const ASCII = /^[\x20-\x7e]*$/;
-
-interface Brush {
-  readonly g: CanvasRenderingContext2D;
-  readonly theme: GridTheme;
-  readonly characterPx: number;
 }
 
 /** Creates the painter of a canvas. */
@@ -36,6 +31,9 @@ export function createPainter(canvas: HTMLCanvasElement, first: GridTheme): Pain
   setTheme(first);
   return {
     setTheme,
+    get characterPx() {
+      return brush.characterPx;
+    },
     measure(text) {
       g.font = brush.theme.font;
       return ASCII.test(text) ? text.length * brush.characterPx : g.measureText(text).width;
@@ -74,8 +72,9 @@ function paintBody(brush: Brush, state: GridState, range: CellRange): void {
   for (let row = range.firstRow; row <= range.lastRow; row += 1) {
     g.fillRect(0, Math.round(rowY(state, row + 1)) - 1, state.width, 1);
   }
-  for (let column = range.firstColumn; column <= range.lastColumn; column += 1)
-    paintColumn(brush, state, range, column);
+  const columns = columnPlaces(brush, state, range);
+  for (const { left, width } of columns) g.fillRect(Math.round(left + width) - 1, HEAD_PX, 1, state.height);
+  paintTexts(brush, state, range, columns);
   paintFocus(brush, state);
   paintGutter(brush, state, range);
 }
@@ -100,86 +99,6 @@ function paintFocus({ g, theme }: Brush, state: GridState): void {
   g.strokeStyle = state.hasFocus ? theme.focus : theme.dim;
   g.lineWidth = state.hasFocus ? 2 : 1;
   g.strokeRect(columnX(state, column) + 1, rowY(state, row) + 0.5, state.widths.widthOf(column) - 2, state.rowPx - 2);
-}
-
-/** A text in another style, which is painted after all others: changing the font is slow. */
-interface DimText {
-  readonly text: string;
-  readonly x: number;
-  readonly y: number;
-}
-
-function paintColumn(brush: Brush, state: GridState, range: CellRange, column: number): void {
-  const { g, theme } = brush;
-  const info = state.source.columns[column];
-  if (info === undefined) return;
-  const isRight = isNumeric(info);
-  const left = columnX(state, column);
-  const width = state.widths.widthOf(column);
-  const x = isRight ? left + width - CELL_PADDING_PX : left + CELL_PADDING_PX;
-  const room = width - 2 * CELL_PADDING_PX;
-  const dim: DimText[] = [];
-  g.textAlign = isRight ? 'right' : 'left';
-  g.fillStyle = theme.text;
-  for (let row = range.firstRow; row <= range.lastRow; row += 1) {
-    const cell = state.source.cell(row, column);
-    const y = rowY(state, row) + state.rowPx / 2;
-    if (cell === undefined) paintMissing(brush, left, y, width);
-    else if (cell.look === 'null' || cell.look === 'empty' || cell.look === 'nan') dim.push({ text: cell.text, x, y });
-    else paintCell(brush, cell, { x, y, left, room, rowPx: state.rowPx });
-  }
-  g.fillStyle = theme.line;
-  g.fillRect(left + width - 1, HEAD_PX, 1, state.height);
-  if (dim.length === 0) return;
-  g.font = `italic ${theme.font}`;
-  g.fillStyle = theme.dim;
-  for (const { text, x: at, y } of dim) g.fillText(text, at, y);
-  g.font = theme.font;
-}
-
-function paintMissing({ g, theme }: Brush, left: number, y: number, width: number): void {
-  g.fillStyle = theme.line;
-  g.fillRect(left + CELL_PADDING_PX, y - 3, Math.min(60, width - 2 * CELL_PADDING_PX), 6);
-  g.fillStyle = theme.text;
-}
-
-interface CellBox {
-  readonly x: number;
-  readonly y: number;
-  readonly left: number;
-  readonly room: number;
-  readonly rowPx: number;
-}
-
-function paintCell({ g, theme, characterPx }: Brush, cell: Cell, { x, y, left, room, rowPx }: CellBox): void {
-  const size = sizeText(cell);
-  const space = size === '' ? room : room - size.length * characterPx;
-  if (size !== '') {
-    g.textAlign = 'right';
-    g.fillStyle = theme.dim;
-    g.fillText(size, left + CELL_PADDING_PX + room, y);
-    g.fillStyle = theme.text;
-    g.textAlign = 'left';
-  }
-  const { text } = cell;
-  if (!ASCII.test(text)) {
-    paintClipped(g, text, { x, y, left, room: space, rowPx });
-    return;
-  }
-  const most = Math.floor(space / characterPx + 0.01);
-  const isLong = text.length > most;
-  // The start of a value is shown, also of numbers, whose end would look like another number.
-  g.fillText(isLong ? `${text.slice(0, Math.max(0, most - 1))}\u2026` : text, x, y);
-}
-
-/** Other characters have other widths: the text is clipped. */
-function paintClipped(g: CanvasRenderingContext2D, text: string, { x, y, left, room, rowPx }: CellBox): void {
-  g.save();
-  g.beginPath();
-  g.rect(left + CELL_PADDING_PX, y - rowPx / 2, room, rowPx);
-  g.clip();
-  g.fillText(text, x, y);
-  g.restore();
 }
 
 function paintGutter({ g, theme }: Brush, state: GridState, range: CellRange): void {
@@ -210,19 +129,19 @@ function paintHead(brush: Brush, state: GridState): void {
   g.fillRect(0, HEAD_PX - 1, state.width, 1);
 }
 
-function paintColumnHead({ g, theme }: Brush, state: GridState, column: number): void {
+function paintColumnHead({ g, theme, characterPx }: Brush, state: GridState, column: number): void {
   const info = state.source.columns[column];
   if (info === undefined) return;
   const isRight = isNumeric(info);
-  const left = columnX(state, column);
+  const left = columnX(state, column) + PADDING * characterPx;
   const width = state.widths.widthOf(column);
-  const room = width - 2 * CELL_PADDING_PX;
-  const x = isRight ? left + width - CELL_PADDING_PX : left + CELL_PADDING_PX;
+  const room = width - 2 * PADDING * characterPx;
+  const x = isRight ? left + room : left;
   g.textAlign = isRight ? 'right' : 'left';
   g.fillStyle = theme.text;
   paintClipped(g, visibleText(info.name), { x, y: 14, left, room, rowPx: 24 });
   g.fillStyle = theme.dim;
   paintClipped(g, info.type, { x, y: 30, left, room, rowPx: 20 });
   g.fillStyle = theme.line;
-  g.fillRect(left + width - 1, 0, 1, HEAD_PX);
+  g.fillRect(Math.round(columnX(state, column) + width) - 1, 0, 1, HEAD_PX);
 }
