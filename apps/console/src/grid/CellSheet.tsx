@@ -4,6 +4,7 @@ import type { ColumnInfo } from '../api/types.ts';
 import { copyText } from '../panes/copy-text.ts';
 import type { RowSource } from '../rows/row-source.ts';
 import { visibleText } from '../rows/visible-text.ts';
+import { formatCount } from '../state/format.ts';
 import { hexText, indentedJson, MAX_SHEET_CHARACTERS } from './cell-views.ts';
 
 interface Props {
@@ -61,7 +62,7 @@ export function CellSheet({ source, row, column, onClose }: Props): JSX.Element 
     >
       <header>
         <h2>
-          {name} <small>{info?.type}</small>, row {(row + 1).toLocaleString('en')}
+          {name} <small>{info?.type}</small>, row {formatCount(row + 1)}
         </h2>
         <button type="button" onClick={onClose} aria-label="Close the cell">
           Close
@@ -100,7 +101,7 @@ function Value({ text, info }: { readonly text: string; readonly info: ColumnInf
           {copied}
         </button>
         <span>
-          {text.length.toLocaleString('en')} characters
+          {formatCount(text.length)} characters
           {shown.length > MAX_SHEET_CHARACTERS && '; the first 1,000,000 are shown, Copy takes all'}
         </span>
       </header>

@@ -4,13 +4,14 @@ import { ApiError } from '../api/api-error.ts';
 import { copyText } from '../panes/copy-text.ts';
 import { lazy } from '../panes/lazy.tsx';
 import type { RowSource } from '../rows/row-source.ts';
+import { formatCount } from '../state/format.ts';
+import { GoTo } from './GoTo.tsx';
 import { type GridCommand, listenToInput } from './grid-input.ts';
 import { createGridView, type GridView } from './grid-view.ts';
 import { selectCell, selectedRange } from './selection.ts';
 
 const overlays = () => import('./overlays.ts');
 const CellSheet = lazy(async () => (await overlays()).CellSheet);
-const GoTo = lazy(async () => (await overlays()).GoTo);
 
 /** What the page can do with a column or a cell. */
 export interface GridActions {
@@ -121,10 +122,10 @@ async function copy({ state }: GridView, withHeads: boolean, setStatus: (status:
   const range = selectedRange(state.selection);
   const cells = (range.lastRow - range.firstRow + 1) * (range.lastColumn - range.firstColumn + 1);
   try {
-    if (cells > 1000) setStatus(`Copying ${cells.toLocaleString('en')} cells…`);
+    if (cells > 1000) setStatus(`Copying ${formatCount(cells)} cells…`);
     const { rangeAsTsv } = await overlays();
     await copyText(await rangeAsTsv(state.source, range, { withHeads }));
-    setStatus(cells === 1 ? 'Copied the cell.' : `Copied ${cells.toLocaleString('en')} cells.`);
+    setStatus(cells === 1 ? 'Copied the cell.' : `Copied ${formatCount(cells)} cells.`);
   } catch (error) {
     setStatus(error instanceof Error ? error.message : String(error));
   }

@@ -72,7 +72,7 @@ describe('a copied range', () => {
     const text = await rangeAsTsv(many, rangeOf(0, 99_999, 0, 1), { withHeads: false });
     expect(text).toBe(Array.from({ length: 100_000 }, () => '1\t2').join('\n'));
     await expect(rangeAsTsv(many, rangeOf(0, 100_000, 0, 1), { withHeads: false })).rejects.toThrow(
-      'A copy has at most 200,000 cells. Select fewer, or download all rows.',
+      'A copy has at most 200\u202f000 cells. Select fewer, or download all rows.',
     );
   });
 
@@ -81,7 +81,7 @@ describe('a copied range', () => {
     const texts = answerOf(['a'], [[`"${long}"`], [`"${long}"`], ['1']]);
     expect(await rangeAsTsv(texts, rangeOf(0, 1, 0, 0), { withHeads: false })).toHaveLength(2 * long.length + 1);
     await expect(rangeAsTsv(texts, rangeOf(0, 2, 0, 0), { withHeads: false })).rejects.toThrow(
-      'A copy has at most 67,108,864 characters.',
+      'A copy has at most 67\u202f108\u202f864 characters.',
     );
   });
 });

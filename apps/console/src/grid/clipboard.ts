@@ -1,5 +1,6 @@
 import { effect, untracked } from '@preact/signals';
 import type { CellRange, RowSource } from '../rows/row-source.ts';
+import { formatCount } from '../state/format.ts';
 
 /** A copy has at most this many cells, and this many characters. */
 const MAX_COPIED_CELLS = 200_000;
@@ -17,7 +18,7 @@ export async function rangeAsTsv(
 ): Promise<string> {
   const columns = range.lastColumn - range.firstColumn + 1;
   if ((range.lastRow - range.firstRow + 1) * columns > MAX_COPIED_CELLS) {
-    throw new RangeError(`A copy has at most ${MAX_COPIED_CELLS.toLocaleString('en')} cells. ${HINT}`);
+    throw new RangeError(`A copy has at most ${formatCount(MAX_COPIED_CELLS)} cells. ${HINT}`);
   }
   const heads = source.columns.slice(range.firstColumn, range.lastColumn + 1).map(({ name }) => quoted(name));
   const lines = withHeads ? [heads.join('\t')] : [];
@@ -31,7 +32,7 @@ export async function rangeAsTsv(
     const line = cells.join('\t');
     characters += line.length + 1;
     if (characters > MAX_COPIED_CHARACTERS) {
-      throw new RangeError(`A copy has at most ${MAX_COPIED_CHARACTERS.toLocaleString('en')} characters. ${HINT}`);
+      throw new RangeError(`A copy has at most ${formatCount(MAX_COPIED_CHARACTERS)} characters. ${HINT}`);
     }
     lines.push(line);
   }
