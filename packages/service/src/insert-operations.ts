@@ -3,10 +3,9 @@ import { type Call, type FrameRef, type FrameStream, parseHandle } from '@svc/fr
 import { rowsToInsert } from '@svc/frames/internal';
 import { engineOf } from './configured-engines.ts';
 import { eventSource } from './event-source.ts';
-import { schemaOf } from './frame-schema.ts';
 import { limitRows } from './limit-upload.ts';
 import type { QueryParts } from './query-operations.ts';
-import { notFound } from './read-operations.ts';
+import { notFound, schemaOf } from './read-operations.ts';
 import type { InsertOptions, Service } from './service.ts';
 import { startQuery } from './start-query.ts';
 

@@ -1,5 +1,6 @@
 import { quoted, ServiceError } from '@svc/errors';
-import { type Call, type FrameFileFormat, isHandle, type OpenFrame, type Store } from '@svc/frames';
+import { type Call, type FrameFileFormat, type FrameRef, isHandle, type OpenFrame, type Store } from '@svc/frames';
+import type { Schema } from 'apache-arrow';
 import { eventSource } from './event-source.ts';
 import type { Observer } from './events.ts';
 import type { FileReading, OperationName, Service } from './service.ts';
@@ -85,4 +86,14 @@ function noFiles(format: string): never {
   throw new ServiceError('invalid_argument', `This server does not provide frames as ${format} files.`, {
     hint: 'Export the frame with /exp.',
   });
+}
+
+/** Returns the schema of a frame; undefined if there is none. */
+export async function schemaOf(store: Store, ref: FrameRef): Promise<Schema | undefined> {
+  const frame = await store.open(ref);
+  try {
+    return frame?.read({ limit: 0 }).schema;
+  } finally {
+    frame?.close();
+  }
 }

@@ -32,16 +32,7 @@ export function createAppState({ base, send, session, local, colorScheme }: AppS
   setVisible(isVisible: boolean): void;
 } {
   const server = createServerState((observer) => createApi(base, observer, send));
-  // Tenants do not see what others typed, nor do two servers behind one origin.
-  const storesOf = (tenant: string, isKept = true) => {
-    const prefix = `svc:${base.pathname}:${tenant}`;
-    const kept = createStore(isKept ? [local] : [], prefix);
-    return {
-      tabs: createStore(isKept ? [session, local] : [session], prefix),
-      kept,
-      all: createStore([local], prefix),
-    };
-  };
+  const storesOf = createStores(base, session, local);
   const tabs = createTabList(storesOf('').tabs);
   const history = createHistory(storesOf('').kept);
   const tenant = computed(() => server.info.value?.caller?.tenant ?? '');
@@ -111,4 +102,16 @@ export function createAppState({ base, send, session, local, colorScheme }: AppS
 function firstEngine(info: ServerInfo | undefined): EngineName {
   if (info === undefined || info.engines.includes('local')) return 'local';
   return info.engines.includes(info.defaultEngine) ? info.defaultEngine : (info.engines[0] ?? 'local');
+}
+
+/** Returns the stores of a tenant: tenants do not see what others typed, nor do two servers behind one origin. */
+function createStores(base: URL, session: StorageArea, local: StorageArea) {
+  return (tenant: string, isKept = true) => {
+    const prefix = `svc:${base.pathname}:${tenant}`;
+    return {
+      tabs: createStore(isKept ? [session, local] : [session], prefix),
+      kept: createStore(isKept ? [local] : [], prefix),
+      all: createStore([local], prefix),
+    };
+  };
 }

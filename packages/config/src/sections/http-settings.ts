@@ -72,7 +72,6 @@ export const HTTP_SETTINGS = {
   console_history: setting({
     type: boolean(),
     default: true,
-    flag: 'http-console-history',
     description:
       'Let browsers remember the tabs and the history of the console; otherwise they forget them with the browser tab.',
     example: false,
