@@ -104,7 +104,9 @@ describe.each([
   [false, 'are kept until the browser tab is closed', 0],
 ])('with http.console_history = %s', (isKept, what, count) => {
   test(`tabs and history ${what}`, async () => {
-    const server = isKept ? await sharedProcess() : await startProcess({ args: ['--http-console-history', 'false'] });
+    const server = isKept
+      ? await sharedProcess()
+      : await startProcess({ env: { SERVICE_HTTP_CONSOLE_HISTORY: 'false' } });
     const { page } = await open(server.url);
     await page.getByRole('main').waitFor();
     await runByKeyboard(page, "select 'remembered' as word");

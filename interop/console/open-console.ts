@@ -83,8 +83,12 @@ export async function runByKeyboard(page: Page, sql: string): Promise<void> {
   await page.keyboard.press('Control+Enter');
 }
 
+/** Whether a grid has written all of its cells, or there is none. */
+const AT_REST = `document.querySelector('.grid-rest[hidden], .grid-scroll[aria-busy], .grid-rest [aria-busy]') === null`;
+
 /** The texts of the cells that the grid shows, when it has come to rest. */
-export function cellsOf(page: Page): Promise<string[]> {
+export async function cellsOf(page: Page): Promise<string[]> {
+  await page.waitForFunction(AT_REST);
   return page.getByRole('gridcell').allInnerTexts();
 }
 

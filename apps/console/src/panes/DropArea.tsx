@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import type { AppState } from '../state/app-state.ts';
 import { mayWrite } from '../state/permissions.ts';
 import { Icon } from './Icon.tsx';
@@ -8,7 +8,8 @@ import { Icon } from './Icon.tsx';
 /** Files can be dropped anywhere on the page; while they are over it, it says so. */
 export function DropArea({ app }: { readonly app: AppState }): JSX.Element | null {
   const isOver = useSignal(false);
-  useEffect(() => {
+  // At once: a browser leaves the page for a file that is dropped before.
+  useLayoutEffect(() => {
     const onDragOver = (event: DragEvent): void => {
       if (!event.dataTransfer?.types.includes('Files')) return;
       event.preventDefault();
