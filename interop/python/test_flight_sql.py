@@ -210,6 +210,27 @@ class Updates(FlightSql):
         self.query("CREATE TABLE sql_kept AS SELECT id FROM sql_trades WHERE id > ?", (1,))
         self.assertEqual(self.query("SELECT count(*) AS n FROM sql_kept").to_pylist(), [{"n": 2}])
 
+    def test_insert_rows_in_the_types_of_the_table(self):
+        self.query("CREATE TABLE sql_kept (id BIGINT, name TEXT, at TIMESTAMP)")
+        at = dt.datetime(2024, 1, 2, 3, 4, 5, 678)
+        sql = "INSERT INTO sql_kept (name, id, at) VALUES (?, ?, ?)"
+        self.cursor.executemany(sql, [("a", 1, at), (None, 2, None)])
+        self.assertEqual(self.cursor.rowcount, 2)
+        self.query("INSERT INTO sql_kept (id) VALUES (?)", (3,))
+        self.query("INSERT INTO sql_kept VALUES (4, 'd', '2024-01-02 03:04:05.000678')")
+        self.assertEqual(
+            self.query("SELECT * FROM sql_kept ORDER BY id").to_pylist(),
+            [
+                {"id": 1, "name": "a", "at": at},
+                {"id": 2, "name": None, "at": None},
+                {"id": 3, "name": None, "at": None},
+                {"id": 4, "name": "d", "at": at},
+            ],
+        )
+        self.assertIn('Row 1, column "id": 1.5', str(self.refusal("INSERT INTO sql_kept VALUES (1.5, NULL, NULL)")))
+        self.assertIn("CREATE OR REPLACE TABLE", str(self.refusal("DELETE FROM sql_kept")))
+        self.assertEqual(self.query("SELECT count(*) AS n FROM sql_kept").to_pylist(), [{"n": 4}])
+
     def test_ingest_creates_appends_and_replaces(self):
         ingest = lambda mode: self.cursor.adbc_ingest("sql_kept", TRADES, mode=mode)
         rows = lambda: self.query("SELECT count(*) AS n FROM sql_kept")["n"][0].as_py()
