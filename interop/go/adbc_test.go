@@ -222,7 +222,7 @@ func TestAdbcErrorsHaveTheRightStatusAndMessage(t *testing.T) {
 		{"SELECT 'x'::INT", adbc.StatusInvalidArgument, "Could not convert string 'x'"},
 		{"SELECT ? AS a", adbc.StatusInvalidArgument, "1 parameter,"},
 		{"SELECT * FROM read_csv('/etc/passwd')", adbc.StatusUnauthorized, "read_csv"},
-		{"INSERT INTO go_trades SELECT * FROM go_trades", adbc.StatusUnauthorized, "INSERT"},
+		{"DELETE FROM go_trades", adbc.StatusUnauthorized, "DELETE"},
 	} {
 		t.Run(one.sql, func(t *testing.T) {
 			failure := failed(t, connection, one.sql)
