@@ -136,6 +136,14 @@ const COMMANDS: Readonly<Record<string, CommandRow | readonly CommandRow[]>> = {
       hasRows: false,
     },
     {
+      detail: 'CREATE TABLE with columns, on a cluster',
+      message: update('create or replace table made (id bigint)'),
+      engine: 'scheduler',
+      read: NOT_READABLE,
+      put: { operation: 'keepQuery' },
+      hasRows: false,
+    },
+    {
       detail: 'INSERT',
       message: update('insert into none values (1)'),
       read: NOT_READABLE,

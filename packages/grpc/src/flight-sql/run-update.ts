@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import type { Call, FrameStream } from '@svc/frames';
-import type { Service } from '@svc/service';
+import type { EngineName, Service } from '@svc/service';
 import type { BoundStatement } from '../flight/flight-source.ts';
 import { placedRows } from './placed-rows.ts';
 import { UPDATES_HINT } from './statement-text.ts';
@@ -26,7 +26,7 @@ export function authorizeStatement(
   const update = parseUpdate(sql);
   if (update === undefined) service.authorize(call, 'query', engine);
   else if (update.kind === 'drop') service.authorize(call, 'dropFrame');
-  else if (update.kind === 'create') service.authorize(call, 'keepQuery', engine);
+  else if (update.kind === 'create') service.authorize(call, 'keepQuery', engineFor(update, engine));
   else if (update.kind === 'insert' && update.placeholders) service.authorize(call, 'appendRows');
   else if (update.kind === 'insert') service.authorize(call, 'appendQuery', engine);
 }
@@ -62,6 +62,11 @@ export async function runUpdate(
 /** The errors that IF EXISTS and IF NOT EXISTS suppress. */
 const EXPECTED: ReadonlySet<string> = new Set(['handle_exists', 'handle_not_found']);
 
+/** Columns are declared with the types of this server, whatever runs other statements. */
+function engineFor({ isDeclared }: CreateStatement, engine: EngineName): EngineName {
+  return isDeclared ? 'local' : engine;
+}
+
 async function drop(service: Service, call: Call, { handle }: DropStatement): Promise<number> {
   await service.dropFrame(call, handle);
   return 0;
@@ -70,10 +75,12 @@ async function drop(service: Service, call: Call, { handle }: DropStatement): Pr
 async function create(
   service: Service,
   call: Call,
-  { handle, isReplacing, isDeclared, select }: CreateStatement,
-  { sql, params, engine }: BoundStatement,
+  statement: CreateStatement,
+  { sql, params, engine: chosen }: BoundStatement,
 ): Promise<number> {
+  const { handle, isReplacing, isDeclared, select } = statement;
   const condition = isReplacing ? {} : { ifAbsent: true };
+  const engine = engineFor(statement, chosen);
   try {
     const { info } = await service.keepQuery(call, select, { handle, params, engine, ...condition });
     return info.rows;
