@@ -56,6 +56,8 @@ const WRITES: ReadonlySet<string | undefined> = new Set([
   'putFrame',
   'appendFrame',
   'keepQuery',
+  'appendRows',
+  'appendQuery',
   'expireFrame',
   'dropFrame',
 ]);
@@ -85,7 +87,7 @@ describe('on every way in', () => {
           operation,
           ...(ADMIN_USES.has(operation)
             ? { handle: null, outcome: 'ok' }
-            : { handle: expect.stringMatching(/^(put|shown|none|kept|ingested|f-.{26})$/), outcome }),
+            : { handle: expect.stringMatching(/^(put|shown|none|kept|made|ingested|f-.{26})$/), outcome }),
         })),
       );
     },
