@@ -40,6 +40,16 @@ test.each([
   expect(proved.find(connection, 'Bearer a', sources, 0)).toBeUndefined();
 });
 
+test.each(['Bearer e30.other.signature', 'Bearer signature', 'bearer e30.claims.signature', 'signature'])(
+  'a JWT is checked again if only its signature is the same: %s',
+  (authorization) => {
+    const proved = createProvedCallers();
+    proved.add(connection, 'Bearer e30.claims.signature', sources, { caller, untilMs: 1000 });
+    expect(proved.find(connection, authorization, sources, 0)).toBeUndefined();
+    expect(proved.find(connection, 'Bearer e30.claims.signature', sources, 0)).toBe(caller);
+  },
+);
+
 test('a connection has one value at a time', () => {
   const proved = createProved();
   proved.add(connection, 'Bearer b', sources, { caller, untilMs: 1000 });

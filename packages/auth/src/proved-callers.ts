@@ -18,17 +18,21 @@ export interface ProvedCallers {
 
 interface Entry {
   readonly sources: object;
-  /** The proof of one value: a map, see below. */
+  readonly authorization: string;
+  /** The proof of that value, by its secret: a map, see below. */
   readonly proofs: ReadonlyMap<string, Proof>;
 }
+
+/** The secret part of a value: the signature of a JWT, or a whole token. */
+const secretOf = (authorization: string): string => authorization.slice(authorization.lastIndexOf('.') + 1);
 
 /**
  * Creates an empty memory. It holds one value for each open connection, and releases it with the connection. Without it,
  * the hash of the credentials would cost several percent of a small response.
  *
- * Several clients share a connection behind a proxy, so the time of a lookup must not say how much of a wrong value is
+ * Several clients share a connection behind a proxy, so the time of a lookup must not say how much of a wrong secret is
  * right. A map compares the hashes of texts first, which depend on a random seed of the process; `===` would compare the
- * texts from their beginning.
+ * texts from their beginning, so it compares the rest of a value only after its secret was found.
  */
 export function createProvedCallers(): ProvedCallers {
   const entries = new WeakMap<object, Entry>();
@@ -36,13 +40,15 @@ export function createProvedCallers(): ProvedCallers {
     find(connection, authorization, sources, nowMs) {
       const entry = entries.get(connection);
       if (entry === undefined) return undefined;
-      const proof = entry.proofs.get(authorization);
-      if (entry.sources === sources && (proof === undefined || nowMs < proof.untilMs)) return proof?.caller;
-      entries.delete(connection);
-      return undefined;
+      const proof = entry.proofs.get(secretOf(authorization));
+      if (entry.sources !== sources || (proof !== undefined && nowMs >= proof.untilMs)) {
+        entries.delete(connection);
+        return undefined;
+      }
+      return proof !== undefined && entry.authorization === authorization ? proof.caller : undefined;
     },
     add(connection, authorization, sources, proof) {
-      entries.set(connection, { sources, proofs: new Map([[authorization, proof]]) });
+      entries.set(connection, { sources, authorization, proofs: new Map([[secretOf(authorization), proof]]) });
     },
   };
 }
