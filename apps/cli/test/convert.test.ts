@@ -38,7 +38,7 @@ describe('svc convert', () => {
     },
   );
 
-  test('from standard input to standard output, with CSV options', async () => {
+  test('from standard input to standard output, with CSV options', { tags: ['slow'] }, async () => {
     const argv = ['convert', '-', '-', '--from', 'csv', '--to', 'json', '--header', 'false', '--columns', 'a:STRING,b'];
     expect((await run(argv, { stdin: '1,2\n3,4\n' })).stdout).toBe('[{"a":"1","b":2},\n{"a":"3","b":4}]\n');
   });

@@ -66,7 +66,7 @@ test('pipelined changes take effect one after the other', { tags: ['slow'] }, as
   expect([...answers.matchAll(/"dataset":\[\[(\d)\]\]/g)].map(([, id]) => id)).toEqual(['1', '2']);
 });
 
-test('an upload after many pipelined requests is read', async () => {
+test('an upload after many pipelined requests is read', { tags: ['slow'] }, async () => {
   const server = await sharedProcess();
   const csv = `id\r\n${'1\r\n'.repeat(200_000)}`;
   const requests = requestText('GET /ping').repeat(100) + requestText('PUT /frames/a?fmt=csv', '', csv);

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { CONNECTION_FAULTS } from '../../../packages/tsdb-proxy/src/testing/connection-faults.ts';
 import { FAULT_OUTCOMES } from './fault-outcomes.ts';
 import { expectOutcome, type FaultyProxy, startFaultyProxy } from './faulty-proxy.ts';
+import { byTier } from '../../../test/tier.ts';
 
 let proxy: FaultyProxy;
 beforeAll(async () => {
@@ -11,10 +12,11 @@ afterAll(() => proxy.close());
 afterEach(() => proxy.relay.inject(undefined));
 
 describe('a database that', () => {
-  test.each(FAULT_OUTCOMES.filter(({ deadline }) => deadline === undefined))(
-    '$fault: the client sees $seen, and the next request succeeds',
-    (outcome) => expectOutcome(proxy, outcome),
-  );
+  for (const [options, outcomes] of byTier(FAULT_OUTCOMES.filter(({ deadline }) => deadline === undefined))) {
+    test.each(outcomes)('$fault: the client sees $seen, and the next request succeeds', options, (outcome) =>
+      expectOutcome(proxy, outcome),
+    );
+  }
 
   test('covers every fault', () => {
     const listed = FAULT_OUTCOMES.map(({ fault }) => fault);

@@ -100,7 +100,7 @@ describe('shutdown does not wait for the grace period if the only connections ar
   test.each([
     ['HTTP', Object.keys(http), { http }],
     ['gRPC', Object.keys(grpc), { grpc }],
-  ])('on %s %j', async (_front, _names, clients) => {
+  ])('on %s %j', { tags: ['slow'] }, async (_front, _names, clients) => {
     const server = await start(60_000);
     expect(await stopWith(server, clients)).toMatchObject({ code: 0, ms: lessThan(4000) });
     expect(JSON.stringify(server.log)).not.toContain('still running');

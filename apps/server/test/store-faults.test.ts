@@ -80,18 +80,22 @@ describe.runIf(isMounted)('a disk that becomes read-only', () => {
     return server;
   }
 
-  test('is seen at /health and /ready, and a put says why it fails, until it can be written again', async () => {
-    const server = await startThere();
-    const refused = await server.put('u', [{ id: 2 }]);
-    expect([refused.status, await refused.json()]).toMatchObject([
-      503,
-      { code: 'unavailable', error: 'The frames directory cannot be written: its file system is read-only.' },
-    ]);
-    expect(await stateOf(server)).toEqual({ health: 503, status: 'failing', faults: ['cannot_write'], ready: 503 });
-    await remount('rw');
-    await expect.poll(() => stateOf(server)).toEqual(WELL);
-    expect((await server.put('u', [{ id: 2 }])).status).toBe(201);
-  });
+  test(
+    'is seen at /health and /ready, and a put says why it fails, until it can be written again',
+    { tags: ['slow'] },
+    async () => {
+      const server = await startThere();
+      const refused = await server.put('u', [{ id: 2 }]);
+      expect([refused.status, await refused.json()]).toMatchObject([
+        503,
+        { code: 'unavailable', error: 'The frames directory cannot be written: its file system is read-only.' },
+      ]);
+      expect(await stateOf(server)).toEqual({ health: 503, status: 'failing', faults: ['cannot_write'], ready: 503 });
+      await remount('rw');
+      await expect.poll(() => stateOf(server)).toEqual(WELL);
+      expect((await server.put('u', [{ id: 2 }])).status).toBe(201);
+    },
+  );
 
   test('does not keep the server from stopping with exit code 0', { tags: ['slow'] }, async () => {
     const server = await startThere();

@@ -197,7 +197,7 @@ describe('max_frames and max_bytes', () => {
   });
 });
 
-test('changed limits take effect without a restart', async () => {
+test('changed limits take effect without a restart', { tags: ['slow'] }, async () => {
   expect((await list('changing')).status).toBe(200);
   expect((await list('changing')).status).toBe(429);
   writeFileSync(`${callersFile}.new`, fileWith({ ...LIMITS, changing: 'requests_per_second = 1000' }));

@@ -50,7 +50,7 @@ test('a change whose load fails for a while is loaded in the end, and the failur
   expect(failures).toEqual(['Error: EMFILE 3']);
 });
 
-test('a change after a load that took long to fail is loaded without a delay', async () => {
+test('a change after a load that took long to fail is loaded without a delay', { tags: ['slow'] }, async () => {
   // The same state would be tried again after 20 s.
   const { watched, failures, write, fail } = await watchNumber(1000);
   fail(1);

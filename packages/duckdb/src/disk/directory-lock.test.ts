@@ -54,7 +54,7 @@ describe('between processes', () => {
     });
   });
 
-  test('a directory is free when its holder was killed', async () => {
+  test('a directory is free when its holder was killed', { tags: ['slow'] }, async () => {
     const first = await contend();
     await kill(first.child);
     const locks = async (): Promise<string[]> => (await readdir(directory)).filter((name) => name.startsWith('.lock'));

@@ -62,13 +62,17 @@ async function* payloadsOf(rows: number): AsyncGenerator<BatchPayload> {
   for await (const batch of longFrame(rows).batches) yield* encoder.encode(batch);
 }
 
-test('a child that ran out of memory is replaced, since it may keep what it allocated', async () => {
-  await engine.warm();
-  const { childPid } = engine;
-  await expect(engine.call({ op: 'texts', sql: TOO_MUCH })).rejects.toThrow(/allocate/);
-  expect(await engine.call({ op: 'texts', sql: "SELECT 'next'" })).toEqual([['next']]);
-  expect(engine.childPid).not.toBe(childPid);
-});
+test(
+  'a child that ran out of memory is replaced, since it may keep what it allocated',
+  { tags: ['slow'] },
+  async () => {
+    await engine.warm();
+    const { childPid } = engine;
+    await expect(engine.call({ op: 'texts', sql: TOO_MUCH })).rejects.toThrow(/allocate/);
+    expect(await engine.call({ op: 'texts', sql: "SELECT 'next'" })).toEqual([['next']]);
+    expect(engine.childPid).not.toBe(childPid);
+  },
+);
 
 test('reads of other requests go on', { tags: ['slow'] }, async () => {
   const batches = engine.read(READ);
@@ -103,7 +107,7 @@ test(
 describe('a request on which DuckDB fails with an INTERNAL error', () => {
   const breakChild = (): Promise<unknown> => engine.call({ op: 'texts', sql: INVALIDATING_SQL });
 
-  test('fails alone: the next requests go to a new child', async () => {
+  test('fails alone: the next requests go to a new child', { tags: ['slow'] }, async () => {
     await engine.warm();
     const { childPid } = engine;
     await expect(breakChild()).rejects.toThrow(/^INTERNAL Error/);

@@ -5,6 +5,7 @@ import { ServiceError } from '@svc/errors';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ConversionOptions } from './conversion-lanes.ts';
 import { createFilesFixture, type FilesFixture } from '../testing/files-fixture.ts';
+import { byTier } from '../../../../test/tier.ts';
 
 const compression = 'zstd';
 
@@ -59,7 +60,7 @@ test('a file with too many values is refused before they are read', async () => 
   });
 });
 
-test('the values of a file are counted whatever its statistics say', async () => {
+test('the values of a file are counted whatever its statistics say', { tags: ['slow'] }, async () => {
   const fixture = await startFiles({ maxValues: 3 });
   const [from, path] = [fixture.path(), fixture.path()];
   // DuckDB cannot print the second value as text.
@@ -123,20 +124,23 @@ test('files with many columns also run one at a time, and the queue is bounded',
 });
 
 describe('a conversion that writes too much is aborted, and its file is removed', () => {
-  test.each([
+  const cases = [
+    ['Parquet, at its end', 'SELECT 1 AS a', 100],
     ['Parquet', 'SELECT i AS a FROM range(2_000_000) t(i)', 10_000],
     ['Parquet whose rows pass through this process', 'SELECT {t: to_seconds(i)} AS a FROM range(200_000) t(i)', 10_000],
-    ['Parquet, at its end', 'SELECT 1 AS a', 100],
-  ])('%s', async (_, sql, maxConversionBytes) => {
-    const fixture = await startFiles({ maxConversionBytes });
-    const [from, path] = [await writeRows(fixture.path(), sql), fixture.path()];
-    await expect(
-      fixture.files.convert({ kind: 'parquet', path: from }, path, { compression, isUpload: true }),
-    ).rejects.toMatchObject({
-      code: 'payload_too_large',
-      message: `The frame takes more than ${maxConversionBytes} bytes on disk.`,
-      hint: expect.stringContaining('storage.max_conversion_bytes'),
+  ] as const;
+  for (const [options, rows] of byTier(cases)) {
+    test.each(rows)('%s', options, async (_, sql, maxConversionBytes) => {
+      const fixture = await startFiles({ maxConversionBytes });
+      const [from, path] = [await writeRows(fixture.path(), sql), fixture.path()];
+      await expect(
+        fixture.files.convert({ kind: 'parquet', path: from }, path, { compression, isUpload: true }),
+      ).rejects.toMatchObject({
+        code: 'payload_too_large',
+        message: `The frame takes more than ${maxConversionBytes} bytes on disk.`,
+        hint: expect.stringContaining('storage.max_conversion_bytes'),
+      });
+      expect((await readdir(fixture.folder)).filter((name) => name.startsWith(basename(path)))).toEqual([]);
     });
-    expect((await readdir(fixture.folder)).filter((name) => name.startsWith(basename(path)))).toEqual([]);
-  });
+  }
 });

@@ -119,7 +119,7 @@ test.each([
   expect((await fixture.names()).filter((name) => name.startsWith('.'))).toEqual([]);
 });
 
-test('a fast upload that breaks off leaves nothing', async () => {
+test('a fast upload that breaks off leaves nothing', { tags: ['slow'] }, async () => {
   fixture = await createStoreFixture();
   const decoders = createDecoders();
   onTestFinished(() => decoders.close());
@@ -135,7 +135,7 @@ async function* oneRow(name: string) {
   yield tableToIPC(new Table({ [name]: vectorFromArray(Float64Array.of(1)) }), 'stream');
 }
 
-test('an upload whose rows were refused occupies no decoder while the rest arrives', async () => {
+test('an upload whose rows were refused occupies no decoder while the rest arrives', { tags: ['slow'] }, async () => {
   fixture = await createStoreFixture();
   const decoders = createDecoders({ maxWorkers: 1, waitTimeoutMs: 5000 });
   onTestFinished(() => decoders.close());

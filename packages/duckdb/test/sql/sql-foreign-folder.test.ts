@@ -7,6 +7,7 @@ import { createDurableStore } from '../../src/store/create-durable-store.ts';
 import { createFrameFiles } from '../../src/files/create-frame-files.ts';
 import { rowsOf } from '../../src/testing/sql-fixture.ts';
 import { createSqlEngine } from '../../src/sql/create-sql-engine.ts';
+import { byTier } from '../../../../test/tier.ts';
 
 let temporary: string;
 let directory: string;
@@ -49,17 +50,18 @@ test(
   },
 );
 
-describe.each([
+for (const [options, cases] of byTier([
   ['is writable', false],
   ['is read-only', true],
-])('a directory of foreign files that %s', (_, isReadOnly) => {
-  test('is queried as tables', async () => {
-    expect(await resultsOf(isReadOnly, directory)).toEqual(results);
-  });
+] as const))
+  describe.each(cases)('a directory of foreign files that %s', options, (_, isReadOnly) => {
+    test('is queried as tables', async () => {
+      expect(await resultsOf(isReadOnly, directory)).toEqual(results);
+    });
 
-  test('is queried as tables through a symbolic link', { tags: ['slow'] }, async () => {
-    const link = join(temporary, 'link');
-    await symlink(directory, link);
-    expect(await resultsOf(isReadOnly, link)).toEqual(results);
+    test('is queried as tables through a symbolic link', { tags: ['slow'] }, async () => {
+      const link = join(temporary, 'link');
+      await symlink(directory, link);
+      expect(await resultsOf(isReadOnly, link)).toEqual(results);
+    });
   });
-});

@@ -175,7 +175,7 @@ describe('children', () => {
     for (const name of left) await rm(join(fixture.tempDirectory, name), { recursive: true });
   });
 
-  test('have a lock file in their directories', async () => {
+  test('have a lock file in their directories', { tags: ['slow'] }, async () => {
     await withEngine({}, async () => {
       const names = await foldersOfChildren(fixture);
       expect(names).not.toEqual([]);

@@ -11,6 +11,7 @@ import type { DurableStore, DurableStoreOptions } from '../../src/store/durable-
 import type { StoreProblem } from '../../src/store/catalogue/store-problem.ts';
 import { rowsOf as sqlRows } from '../../src/testing/sql-fixture.ts';
 import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
+import { byTier } from '../../../../test/tier.ts';
 
 const files = createFrameFiles({ tempDirectory: tmpdir() });
 const decoders = createDecoders();
@@ -48,37 +49,38 @@ const FILES: Readonly<Record<string, string | Uint8Array>> = {
   'f.jsonl': '{"id":1,"name":"a,b"}\n{"id":2}\n{"id":3,"name":"c"}',
 };
 
-describe.each(Object.entries(FILES))('a file %s in the folder', (name, bytes) => {
-  test('is a read-only frame until it is removed', { tags: ['slow'] }, async () => {
-    const store = await open();
-    expect(await store.describe(refOf('f'))).toBeUndefined();
-    await leave(name, bytes);
-    expect(await store.list('default')).toMatchObject([{ handle: 'f', rows: 3, tier: 'disk', expires: null }]);
-    const frame = await store.open(refOf('f'));
-    expect(await readRows(frame!.read({ offset: 1, limit: 1, columns: ['name', 'id'] }))).toEqual([[null, 2n]]);
-    frame?.close();
-    expect(await rowsOf(store, refOf('f'))).toEqual(ROWS);
-    await expect(store.drop(refOf('f'))).rejects.toMatchObject({ code: 'permission_denied' });
-    await rm(join(fixture.folder, name));
-    expect(await store.describe(refOf('f'))).toBeUndefined();
-    await store.close();
-    expect(await readdir(fixture.folder)).toEqual([]);
-  });
+for (const [options, files] of byTier(Object.entries(FILES)))
+  describe.each(files)('a file %s in the folder', options, (name, bytes) => {
+    test('is a read-only frame until it is removed', { tags: ['slow'] }, async () => {
+      const store = await open();
+      expect(await store.describe(refOf('f'))).toBeUndefined();
+      await leave(name, bytes);
+      expect(await store.list('default')).toMatchObject([{ handle: 'f', rows: 3, tier: 'disk', expires: null }]);
+      const frame = await store.open(refOf('f'));
+      expect(await readRows(frame!.read({ offset: 1, limit: 1, columns: ['name', 'id'] }))).toEqual([[null, 2n]]);
+      frame?.close();
+      expect(await rowsOf(store, refOf('f'))).toEqual(ROWS);
+      await expect(store.drop(refOf('f'))).rejects.toMatchObject({ code: 'permission_denied' });
+      await rm(join(fixture.folder, name));
+      expect(await store.describe(refOf('f'))).toBeUndefined();
+      await store.close();
+      expect(await readdir(fixture.folder)).toEqual([]);
+    });
 
-  test('changes the frame when it is replaced', async () => {
-    const store = await open();
-    await leave(name, bytes);
-    expect(await rowsOf(store, refOf('f'))).toHaveLength(3);
-    const pinned = await store.open(refOf('f'));
-    const gz = name.endsWith('gz');
-    const text = name.includes('csv') ? 'id,name\n7,x\n' : name.endsWith('tsv') ? 'id\tname\n7\tx\n' : undefined;
-    const next = text ?? (name.endsWith('.json') ? '[{"id":7,"name":"x"}]' : '{"id":7,"name":"x"}\n');
-    await leave('next', gz ? gzipSync(next) : next);
-    await rename(join(fixture.folder, 'next'), join(fixture.folder, name));
-    expect(await rowsOf(store, refOf('f'))).toEqual([[7n, 'x']]);
-    pinned?.close();
+    test('changes the frame when it is replaced', async () => {
+      const store = await open();
+      await leave(name, bytes);
+      expect(await rowsOf(store, refOf('f'))).toHaveLength(3);
+      const pinned = await store.open(refOf('f'));
+      const gz = name.endsWith('gz');
+      const text = name.includes('csv') ? 'id,name\n7,x\n' : name.endsWith('tsv') ? 'id\tname\n7\tx\n' : undefined;
+      const next = text ?? (name.endsWith('.json') ? '[{"id":7,"name":"x"}]' : '{"id":7,"name":"x"}\n');
+      await leave('next', gz ? gzipSync(next) : next);
+      await rename(join(fixture.folder, 'next'), join(fixture.folder, name));
+      expect(await rowsOf(store, refOf('f'))).toEqual([[7n, 'x']]);
+      pinned?.close();
+    });
   });
-});
 
 test('SQL reads all of them', { tags: ['slow'] }, async () => {
   const store = await open();

@@ -56,13 +56,17 @@ describe.runIf(isMounted).each(FILE_KINDS)('on a disk of one megabyte, with %s f
     ['a put', () => store.put(trades, largeFrame())],
     ['an append', () => store.append(trades, largeFrame())],
     ['an upload', () => store.put(trades, { format: 'csv', body: largeBody() })],
-  ])('%s that does not fit is out_of_disk, and the old frame and the space stay', async (_name, change) => {
-    const before = await statfs(disk);
-    await expect(change()).rejects.toMatchObject({ code: 'out_of_disk' });
-    expect(await rowsOf(store, trades)).toEqual([[0n], [1n]]);
-    expect((await statfs(disk)).bavail).toBe(before.bavail);
-    expect((await store.put(trades, longFrame(3))).info.rows).toBe(3);
-  });
+  ])(
+    '%s that does not fit is out_of_disk, and the old frame and the space stay',
+    { tags: ['slow'] },
+    async (_name, change) => {
+      const before = await statfs(disk);
+      await expect(change()).rejects.toMatchObject({ code: 'out_of_disk' });
+      expect(await rowsOf(store, trades)).toEqual([[0n], [1n]]);
+      expect((await statfs(disk)).bavail).toBe(before.bavail);
+      expect((await store.put(trades, longFrame(3))).info.rows).toBe(3);
+    },
+  );
 
   test(
     'a file that does not fit into the temporary directory is out_of_disk, and the space stays',

@@ -110,7 +110,7 @@ test('SQL sees all parts in order, each statement those of one version', { tags:
   );
 });
 
-test('a damaged part is named, and the rows of the others can be read', async () => {
+test('a damaged part is named, and the rows of the others can be read', { tags: ['slow'] }, async () => {
   await putAndAppend();
   const name = (await fixture.names()).find((one) => one.endsWith('.part.parquet')) ?? '';
   const path = join(fixture.folder, name);

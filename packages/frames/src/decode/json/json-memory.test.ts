@@ -5,11 +5,14 @@ import { buffersOf } from '../../columns/column-data.ts';
 import { createByteInput } from '../decode-steps.ts';
 import { decodeJson } from './json-decoder.ts';
 import { createFrameBudget } from '../limits.ts';
+import { byTier } from '../../../../../test/tier.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
 describe('a small body of a huge frame is out_of_memory, and uses little memory until then', () => {
-  test.each(SMALL_BODIES.slice(0, 3))('%s', (_name, body) => expectRefused(body));
+  for (const [options, bodies] of byTier(SMALL_BODIES.slice(0, 3))) {
+    test.each(bodies)('%s', options, (_name, body) => expectRefused(body));
+  }
 });
 
 describe('a frame that fits is decoded', () => {
