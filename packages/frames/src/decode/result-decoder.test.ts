@@ -5,7 +5,7 @@ import { createResultDecoder, type ResultDecoder } from './result-decoder.ts';
 
 function failureOf(decoder: ResultDecoder, bytes: Uint8Array): unknown {
   try {
-    decoder.decode(bytes);
+    decoder.decode([bytes]);
   } catch (error) {
     return error;
   }
@@ -20,7 +20,7 @@ test('pieces of one schema become batches of the first schema', () => {
   const decoder = createResultDecoder(MAX_BYTES);
   expect(decoder.schema).toBeUndefined();
   const empty = tableToIPC(new Table(tableFromArrays({ a: Int32Array.of(1) }).schema, []), 'stream');
-  const batches = [piece([1, 2]), empty, piece([3])].flatMap((bytes) => decoder.decode(bytes));
+  const batches = [piece([1, 2]), empty, piece([3])].flatMap((bytes) => decoder.decode([bytes]));
   expect(batches.flatMap((batch) => [...(batch.getChild('a') ?? [])])).toEqual([1, 2, 3]);
   expect(batches.every((batch) => batch.schema === decoder.schema)).toBe(true);
 });
@@ -30,21 +30,32 @@ test('columns of one name get numbers, and keep their values', () => {
   const columns = [[1], [2], [3]].flatMap((values) => vectorFromArray(values, new Int32()).data);
   const bytes = tableToIPC(new Table([createRecordBatch(new Schema(fields), 1, columns)]), 'stream');
   const decoder = createResultDecoder(MAX_BYTES);
-  const [batch] = decoder.decode(bytes);
+  const [batch] = decoder.decode([bytes]);
   expect(decoder.schema?.fields.map(({ name }) => name)).toEqual(['a', 'a_1', 'a_1_1']);
   expect(batch?.get(0)?.toJSON()).toEqual({ a: 1, a_1: 2, a_1_1: 3 });
+});
+
+test('a piece may come in chunks of any size', () => {
+  const whole = piece([1, 2, 3]);
+  for (const size of [1, 7, 64, whole.length]) {
+    const chunks = Array.from({ length: Math.ceil(whole.length / size) }, (_, i) =>
+      whole.subarray(i * size, (i + 1) * size),
+    );
+    const [batch] = createResultDecoder(MAX_BYTES).decode(chunks);
+    expect([...(batch?.getChild('a') ?? [])]).toEqual([1, 2, 3]);
+  }
 });
 
 test('each piece brings its dictionaries', () => {
   const bytes = tableToIPC(new Table({ s: vectorFromArray(['x', 'y', 'x']) }), 'stream');
   const decoder = createResultDecoder(MAX_BYTES);
-  const batches = [bytes, bytes].flatMap((one) => decoder.decode(one));
+  const batches = [bytes, bytes].flatMap((one) => decoder.decode([one]));
   expect(batches.flatMap((batch) => [...(batch.getChild('s') ?? [])])).toEqual(['x', 'y', 'x', 'x', 'y', 'x']);
 });
 
 test('a piece with another schema is an error', () => {
   const decoder = createResultDecoder(MAX_BYTES);
-  decoder.decode(piece([1]));
+  decoder.decode([piece([1])]);
   const other = tableToIPC(new Table({ a: vectorFromArray(['x'], new Utf8()) }), 'stream');
   expect(failureOf(decoder, other)).toMatchObject({ code: 'invalid_data' });
 });

@@ -13,8 +13,8 @@ import { createFrameAssembler, type FrameAssembler } from './worker/frame-assemb
 export interface ResultDecoder {
   /** The columns, known after the first piece. */
   readonly schema: Schema | undefined;
-  /** Decodes a piece. Malformed bytes are `invalid_data`, too many are `out_of_memory`. */
-  decode(piece: Uint8Array): RecordBatch[];
+  /** Decodes a piece, given in chunks. Malformed bytes are `invalid_data`, too many are `out_of_memory`. */
+  decode(chunks: readonly Uint8Array[]): RecordBatch[];
 }
 
 /** Creates a decoder of pieces that need at most `maxBytes` of memory each. */
@@ -32,9 +32,9 @@ export function createResultDecoder(maxBytes: number): ResultDecoder {
     get schema() {
       return first?.assembler.schema;
     },
-    decode(piece) {
+    decode(chunks) {
       const input = createByteInput();
-      input.push(piece);
+      for (const chunk of chunks) input.push(chunk);
       input.end();
       const batches: RecordBatch[] = [];
       for (const step of decodeArrowResult(input, createFrameBudget(maxBytes))) {

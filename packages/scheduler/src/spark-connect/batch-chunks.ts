@@ -1,17 +1,17 @@
 import type { sparkConnect } from '@svc/proto';
 import { schedulerFailed } from '../scheduler-failed.ts';
 
-/** Joins the chunks of batches. */
+/** Collects the chunks of batches. */
 export interface BatchChunks {
-  /** Adds a chunk; returns the batch if it was its last one. */
-  add(chunk: sparkConnect.ExecutePlanResponseArrowBatch): Uint8Array | undefined;
+  /** Adds a chunk; returns all chunks of its batch if it was the last one. */
+  add(chunk: sparkConnect.ExecutePlanResponseArrowBatch): readonly Uint8Array[] | undefined;
   /** Checks that no batch is incomplete. */
   finish(): void;
 }
 
 const MAX_CHUNKS = 65_536n;
 
-/** Creates a joiner of chunks of batches with at most `maxBytes`. */
+/** Creates a collector of chunks of batches with at most `maxBytes`. */
 export function createBatchChunks(maxBytes: number): BatchChunks {
   let chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -38,8 +38,7 @@ export function createBatchChunks(maxBytes: number): BatchChunks {
       }
       chunks.push(data);
       if (BigInt(chunks.length) < expected) return undefined;
-      const [first] = chunks;
-      const whole = first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks, bytes);
+      const whole = chunks;
       chunks = [];
       bytes = 0;
       return whole;

@@ -10,8 +10,8 @@ import { interrupt, releaseAll, releaseUntil, type SessionIdentity } from './spa
 
 /** A plan that runs in a session of its own. */
 export interface Execution {
-  /** The batches of the result, each as an Arrow IPC stream. Can be read once. */
-  readonly batches: AsyncGenerator<Uint8Array>;
+  /** The batches of the result, each as the chunks of an Arrow IPC stream. Can be read once. */
+  readonly batches: AsyncGenerator<readonly Uint8Array[]>;
   /** Stops the plan and ends its session. Resolves when the server has stopped it, or cannot be asked. */
   readonly stop: () => Promise<void>;
   /** Resolves when the session has ended, too. */
@@ -60,7 +60,7 @@ export function execute(client: SparkClient, options: ExecuteOptions): Execution
     void releaseAll(client, session, operationId).then(onEnded);
   }
 
-  async function* batches(): AsyncGenerator<Uint8Array> {
+  async function* batches(): AsyncGenerator<readonly Uint8Array[]> {
     const chunks = createBatchChunks(MAX_BATCH_BYTES);
     let heldBytes = 0;
     try {
@@ -70,7 +70,7 @@ export function execute(client: SparkClient, options: ExecuteOptions): Execution
         const whole = arrowBatch && chunks.add(arrowBatch);
         if (whole === undefined) continue;
         yield whole;
-        heldBytes += whole.length;
+        heldBytes += whole.reduce((sum, { length }) => sum + length, 0);
         if (heldBytes < RELEASE_BYTES) continue;
         heldBytes = 0;
         void releaseUntil(client, session, operationId, responseId);

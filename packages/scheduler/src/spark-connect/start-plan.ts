@@ -44,7 +44,7 @@ export async function startPlan(client: SparkClient, options: StartOptions): Pro
 }
 
 /** Decodes a batch. The server is not trusted to send valid Arrow. */
-function decode(decoder: ResultDecoder, piece: Uint8Array): RecordBatch[] {
+function decode(decoder: ResultDecoder, piece: readonly Uint8Array[]): RecordBatch[] {
   try {
     return decoder.decode(piece).filter(({ numRows }) => numRows > 0);
   } catch (error) {
@@ -56,6 +56,9 @@ function decode(decoder: ResultDecoder, piece: Uint8Array): RecordBatch[] {
   }
 }
 
-async function* decodeAll(decoder: ResultDecoder, pieces: AsyncIterable<Uint8Array>): AsyncGenerator<RecordBatch> {
+async function* decodeAll(
+  decoder: ResultDecoder,
+  pieces: AsyncIterable<readonly Uint8Array[]>,
+): AsyncGenerator<RecordBatch> {
   for await (const piece of pieces) yield* decode(decoder, piece);
 }
