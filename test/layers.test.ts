@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
  */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   'packages/duckdb': ['sql', 'store', 'files', 'engine', 'types', 'disk', 'child', 'wire'],
-  'packages/frames': ['memory-store', 'insert', 'encode', 'decode', 'columns', '.'],
+  'packages/frames': ['memory-store', 'insert', 'encode', 'decode', 'columns', '.', 'statements'],
   'apps/cli': ['completion', 'commands', 'doctor', 'prompt', 'frames', 'args', 'output', 'client', 'text', 'errors'],
 };
 

@@ -25,6 +25,7 @@ export { encapsulate, END_OF_STREAM } from './encode/arrow-stream.ts';
 export { joinArrowMessages, type SplitMessage } from './encode/join-messages.ts';
 export { arrayTypeOf, chunksOf, offsetsOf, valueBytes, valuesOf } from './columns/arrow-data.ts';
 export { createFrameBytes } from './columns/frame-bytes.ts';
+export { createRecordBatch } from './columns/create-record-batch.ts';
 export { type ColumnMatch, matchColumns, underSchema } from './columns/match-columns.ts';
 export { withMissingColumns } from './columns/missing-columns.ts';
 export { rowsToInsert } from './insert/rows-to-insert.ts';

@@ -118,7 +118,7 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
 }
 
 /** The columns of a frame that someone else may have put are only for callers who may describe it. */
-function shownInfo(call: Call, info: FrameInfo): ShownInfo {
+export function shownInfo(call: Call, info: FrameInfo): ShownInfo {
   if (isAllowed(call, 'describeFrame')) return info;
   const { columns: _columns, ...others } = info;
   return others;

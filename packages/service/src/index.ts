@@ -40,6 +40,7 @@ export type {
   PartState,
   TargetHealth,
   KeepQueryOptions,
+  InsertedRows,
   KeptQuery,
   PutFrameOptions,
   QueryFramesOptions,

@@ -1,12 +1,14 @@
 import { ServiceError } from '@svc/errors';
 import { type Call, type FrameRef, type FrameStream, parseHandle } from '@svc/frames';
 import { rowsToInsert } from '@svc/frames/internal';
+import type { Schema } from 'apache-arrow';
 import { engineOf } from './configured-engines.ts';
 import { eventSource } from './event-source.ts';
+import { shownInfo } from './frame-operations.ts';
 import { limitRows } from './limit-upload.ts';
 import type { QueryParts } from './query-operations.ts';
 import { notFound, schemaOf } from './read-operations.ts';
-import type { InsertOptions, Service } from './service.ts';
+import type { InsertedRows, InsertOptions, Service } from './service.ts';
 import { startQuery } from './start-query.ts';
 
 /** Dependencies of the operations that insert rows. */
@@ -16,9 +18,13 @@ export type InsertParts = Omit<QueryParts, 'forward'>;
 export function createInsertOperations(parts: InsertParts): Pick<Service, 'appendQuery' | 'appendRows'> {
   const { store, engines, maxUploadBytes, quotaOf, audit, begin, observe } = parts;
 
-  async function insert(call: Call, ref: FrameRef, rows: FrameStream, { columns }: InsertOptions): Promise<number> {
+  async function insert(
+    call: Call,
+    { ref, schema }: { readonly ref: FrameRef; readonly schema: Schema },
+    rows: FrameStream,
+    { columns }: InsertOptions,
+  ): Promise<InsertedRows> {
     const { tenant, handle } = ref;
-    const schema = (await schemaOf(store, ref)) ?? notFound(handle);
     const startMs = performance.now();
     const added = limitRows(rowsToInsert(schema, rows, columns), maxUploadBytes);
     const conditions = { ifPresent: true, quota: quotaOf(tenant), signal: call.signal };
@@ -33,14 +39,16 @@ export function createInsertOperations(parts: InsertParts): Pick<Service, 'appen
     const written = { rows: info.rows, rowsWritten, bytes: info.bytes, created };
     const durationMs = performance.now() - startMs;
     observe({ kind: 'frame_appended', ...eventSource(call), handle, ...written, durationMs });
-    return rowsWritten;
+    return { info: shownInfo(call, info), rowsWritten };
   }
 
   return {
     appendRows: (call, name, rows, options = {}) =>
       audit.write(call, 'appendRows', name, async () => {
         begin(call, 'appendRows');
-        return insert(call, { tenant: call.tenant, handle: parseHandle(name) }, rows, options);
+        const ref = { tenant: call.tenant, handle: parseHandle(name) };
+        const schema = (await schemaOf(store, ref)) ?? notFound(name);
+        return insert(call, { ref, schema }, rows, options);
       }),
 
     appendQuery: (call, name, sql, { engine = 'local', params = [], ...options } = {}) =>
@@ -48,15 +56,15 @@ export function createInsertOperations(parts: InsertParts): Pick<Service, 'appen
         begin(call, 'appendQuery', engine);
         const ref = { tenant: call.tenant, handle: parseHandle(name) };
         // Do not run a query whose result cannot be appended.
-        if ((await store.describe(ref)) === undefined) notFound(name);
+        const schema = (await schemaOf(store, ref)) ?? notFound(name);
         const run = engineOf(engines, engine);
         const running = parts.running.begin(call, sql, engine);
         try {
           const result = await startQuery(running, run, { params }, parts.idleTimeoutMs);
           try {
-            const count = await insert(running.call, ref, result, options);
+            const inserted = await insert(running.call, { ref, schema }, result, options);
             running.end();
-            return count;
+            return inserted;
           } finally {
             result.close();
           }

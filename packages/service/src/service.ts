@@ -102,6 +102,14 @@ export interface InsertOptions {
   readonly columns?: readonly string[];
 }
 
+/** The result of `appendRows` and `appendQuery`. */
+export interface InsertedRows {
+  /** The frame after the append. */
+  readonly info: ShownInfo;
+  /** The number of rows that were appended. */
+  readonly rowsWritten: number;
+}
+
 /** Options of `appendQuery`. */
 export interface AppendQueryOptions extends InsertOptions {
   /** The engine that runs the SQL. Default `local`. */
@@ -191,11 +199,11 @@ export interface Operations {
   keepQuery(call: Call, sql: string, options?: KeepQueryOptions): Promise<KeptQuery>;
   /**
    * Appends rows to a frame that exists, by the order of their columns. Texts are read as the types of the frame; a value that
-   * would change is `invalid_data`. Resolves to the number of rows.
+   * would change is `invalid_data`.
    */
-  appendRows(call: Call, handle: string, rows: FrameStream, options?: InsertOptions): Promise<number>;
+  appendRows(call: Call, handle: string, rows: FrameStream, options?: InsertOptions): Promise<InsertedRows>;
   /** Appends the result of a query to a frame that exists, as `appendRows` does. */
-  appendQuery(call: Call, handle: string, sql: string, options?: AppendQueryOptions): Promise<number>;
+  appendQuery(call: Call, handle: string, sql: string, options?: AppendQueryOptions): Promise<InsertedRows>;
   /** Returns the statements that wait, run, or send their result, oldest first. */
   listQueries(call: Call): Promise<readonly QueryInfo[]>;
   /** Returns the newest running statement of a request; fails with `query_not_found` if there is none. */

@@ -3,7 +3,7 @@ import type { Call } from '@svc/frames';
 import { flightSql } from '@svc/proto';
 import type { Service } from '@svc/service';
 import type { FlightUpload } from '../flight/flight-upload.ts';
-import { checkPlace } from './catalogue-names.ts';
+import { checkPlace } from '@svc/frames/statements';
 import { refuseTransaction } from './refuse-transaction.ts';
 
 /** Puts or appends the rows of an upload as the command says. Returns the number of rows. */

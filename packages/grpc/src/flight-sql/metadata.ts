@@ -4,7 +4,7 @@ import { encapsulate, encodeArrowSchema, sqlNames } from '@svc/frames/internal';
 import type { flightSql } from '@svc/proto';
 import type { Service } from '@svc/service';
 import { Schema } from 'apache-arrow';
-import { CATALOG, SCHEMA, TABLE_TYPE } from './catalogue-names.ts';
+import { CATALOG, SCHEMA, TABLE_TYPE } from '@svc/frames/statements';
 import type { Command } from './command.ts';
 import { likePattern } from './like-pattern.ts';
 import {

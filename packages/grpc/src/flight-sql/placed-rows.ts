@@ -1,6 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import type { FrameStream } from '@svc/frames';
-import { type Data, type Field, makeData, RecordBatch, Schema, Struct } from 'apache-arrow';
+import { createRecordBatch } from '@svc/frames/internal';
+import { type Data, type Field, Schema } from 'apache-arrow';
 
 /** Returns bound rows with the columns that placeholders name, by their index, in that order. */
 export function placedRows(rows: FrameStream, placeholders: readonly number[]): FrameStream {
@@ -9,9 +10,8 @@ export function placedRows(rows: FrameStream, placeholders: readonly number[]): 
   async function* batches(): FrameStream['batches'] {
     for await (const batch of rows.batches) {
       const columns: readonly Data[] = batch.data.children;
-      const children = placeholders.flatMap((index) => columns[index] ?? []);
-      const type = new Struct(schema.fields);
-      yield new RecordBatch(schema, makeData({ type, length: batch.numRows, nullCount: 0, children }));
+      const placed = placeholders.flatMap((index) => columns[index] ?? []);
+      yield createRecordBatch(schema, batch.numRows, placed);
     }
   }
   return { schema, batches: batches() };

@@ -3,7 +3,13 @@ import { describe, expect, test } from 'vitest';
 import { createPreparedStatements, STATEMENT_LIFE_MS } from './prepared-statements.ts';
 
 const call = (tenant = 'a'): Call => ({ tenant, requestId: 'r', signal: new AbortController().signal });
-const statement = (sql: string) => ({ sql, engine: 'local' as const, isUpdate: false, parameterCount: 0, params: [] });
+const statement = (sql: string) => ({
+  sql,
+  engine: 'local' as const,
+  update: undefined,
+  parameterCount: 0,
+  params: [],
+});
 const GONE = 'The prepared statement does not exist or has expired.';
 
 describe('a prepared statement', () => {

@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '@svc/errors';
 import type { Call, SqlValue } from '@svc/frames';
+import type { UpdateStatement } from '@svc/frames/statements';
 import type { EngineName } from '@svc/service';
 
 /** A prepared statement. */
 export interface PreparedStatement {
   readonly sql: string;
   readonly engine: EngineName;
-  /** Whether the statement changes frames. */
-  readonly isUpdate: boolean;
+  /** What the statement changes; undefined if it is a query. */
+  readonly update: UpdateStatement | undefined;
   /** The number of parameters, if known. */
   readonly parameterCount: number;
   /** The values that were bound last. */
@@ -109,8 +110,10 @@ interface Kept {
 const STATEMENT_BYTES = 256;
 const VALUE_BYTES = 64;
 
-function bytesOf({ sql, params }: PreparedStatement): number {
-  return params.reduce<number>((sum, value) => sum + VALUE_BYTES + valueBytes(value), STATEMENT_BYTES + 2 * sql.length);
+function bytesOf({ sql, update, params }: PreparedStatement): number {
+  // What was parsed holds parts of the text once more.
+  const textBytes = (update === undefined ? 2 : 4) * sql.length;
+  return params.reduce<number>((sum, value) => sum + VALUE_BYTES + valueBytes(value), STATEMENT_BYTES + textBytes);
 }
 
 function valueBytes(value: SqlValue): number {

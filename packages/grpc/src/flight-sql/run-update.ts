@@ -1,19 +1,23 @@
 import { ServiceError } from '@svc/errors';
 import type { Call, FrameStream } from '@svc/frames';
+import {
+  type CreateStatement,
+  type DropStatement,
+  type InsertStatement,
+  UPDATES_HINT,
+  type UpdateStatement,
+} from '@svc/frames/statements';
 import type { EngineName, Service } from '@svc/service';
 import type { BoundStatement } from '../flight/flight-source.ts';
 import { placedRows } from './placed-rows.ts';
-import { UPDATES_HINT } from './statement-text.ts';
-import { type CreateStatement, type DropStatement, type InsertStatement, parseUpdate } from './update-statement.ts';
 
-/** Whether a statement changes frames, or is accepted beside those that do. */
-export function isUpdate(sql: string): boolean {
-  return parseUpdate(sql) !== undefined;
+/** A statement, with what it changes; undefined if it is a query. */
+export interface ParsedStatement extends BoundStatement {
+  readonly update: UpdateStatement | undefined;
 }
 
 /** Whether a statement takes any number of rows of parameters. */
-export function takesRows(sql: string): boolean {
-  const update = parseUpdate(sql);
+export function takesRows(update: UpdateStatement | undefined): boolean {
   return update?.kind === 'insert' && update.placeholders !== undefined;
 }
 
@@ -21,9 +25,8 @@ export function takesRows(sql: string): boolean {
 export function authorizeStatement(
   service: Service,
   call: Call,
-  { sql, engine }: Pick<BoundStatement, 'engine' | 'sql'>,
+  { update, engine }: Pick<ParsedStatement, 'engine' | 'update'>,
 ): void {
-  const update = parseUpdate(sql);
   if (update === undefined) service.authorize(call, 'query', engine);
   else if (update.kind === 'drop') service.authorize(call, 'dropFrame');
   else if (update.kind === 'create') service.authorize(call, 'keepQuery', engineFor(update, engine));
@@ -38,11 +41,10 @@ export function authorizeStatement(
 export async function runUpdate(
   service: Service,
   call: Call,
-  statement: BoundStatement,
+  statement: ParsedStatement,
   bound?: FrameStream,
 ): Promise<number> {
-  const { sql, engine } = statement;
-  const update = parseUpdate(sql);
+  const { sql, engine, update } = statement;
   if (update === undefined) {
     // If the statement is not a valid query either, the error of the engine comes first.
     await service.describeQuery(call, sql, engine);
@@ -100,7 +102,7 @@ async function insert(
 ): Promise<number> {
   const into = columns === undefined ? {} : { columns };
   if (bound === undefined || placeholders === undefined) {
-    return service.appendQuery(call, handle, select, { params, engine, ...into });
+    return (await service.appendQuery(call, handle, select, { params, engine, ...into })).rowsWritten;
   }
-  return service.appendRows(call, handle, placedRows(bound, placeholders), into);
+  return (await service.appendRows(call, handle, placedRows(bound, placeholders), into)).rowsWritten;
 }

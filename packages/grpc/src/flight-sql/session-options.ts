@@ -1,6 +1,6 @@
 import { flight } from '@svc/proto';
 import { ENGINE_NAMES } from '@svc/service';
-import { CATALOG, SCHEMA } from './catalogue-names.ts';
+import { CATALOG, SCHEMA } from '@svc/frames/statements';
 import type { EngineChoice } from './engine-choice.ts';
 
 /** The options that can be set only to their current values, for clients that set them at startup. */

@@ -1,14 +1,6 @@
 import type { FrameStream } from '@svc/frames';
-import {
-  type Data,
-  type DataType,
-  type Field,
-  makeData,
-  RecordBatch,
-  type Schema,
-  Struct,
-  vectorFromArray,
-} from 'apache-arrow';
+import { createRecordBatch } from '@svc/frames/internal';
+import { type Data, type DataType, type Field, makeData, type Schema, vectorFromArray } from 'apache-arrow';
 
 /** Builds a column from values. */
 export function columnOf(field: Field<DataType>, values: readonly unknown[]): Data {
@@ -29,11 +21,10 @@ export function smallTable(schema: Schema, rows: readonly (readonly unknown[])[]
 
 /** Returns columns as a stream of one batch. */
 export function streamOfColumns(schema: Schema, length: number, children: Data[]): FrameStream {
-  const data = makeData({ type: new Struct(schema.fields), length, nullCount: 0, children });
   return {
     schema,
     batches: (async function* () {
-      if (length > 0) yield new RecordBatch(schema, data);
+      if (length > 0) yield createRecordBatch(schema, length, children);
     })(),
   };
 }

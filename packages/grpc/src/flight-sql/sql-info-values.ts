@@ -1,4 +1,4 @@
-import { CATALOG, SCHEMA } from './catalogue-names.ts';
+import { CATALOG, SCHEMA } from '@svc/frames/statements';
 import { PATTERN_ESCAPE } from './like-pattern.ts';
 import { STATEMENT_LIFE_MS } from './prepared-statements.ts';
 

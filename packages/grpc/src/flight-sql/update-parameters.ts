@@ -1,9 +1,9 @@
 import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
+import type { InsertStatement } from '@svc/frames/statements';
 import type { Service } from '@svc/service';
 import { type Field, Schema } from 'apache-arrow';
-import type { BoundStatement } from '../flight/flight-source.ts';
-import { type InsertStatement, parseUpdate } from './update-statement.ts';
+import type { ParsedStatement } from './run-update.ts';
 
 /**
  * Returns the parameters of an `INSERT`: the columns that they are for, or those of its query. None if the caller may not know
@@ -12,9 +12,8 @@ import { type InsertStatement, parseUpdate } from './update-statement.ts';
 export async function updateParameters(
   service: Service,
   call: Call,
-  { sql, engine }: Pick<BoundStatement, 'engine' | 'sql'>,
+  { update, engine }: Pick<ParsedStatement, 'engine' | 'update'>,
 ): Promise<Schema> {
-  const update = parseUpdate(sql);
   if (update?.kind === 'insert' && update.placeholders) return insertParameters(service, call, update);
   if (update?.kind !== 'insert') return NONE;
   return (await service.describeQuery(call, update.select, engine)).parameters;

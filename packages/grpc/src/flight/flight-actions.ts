@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
+import { parseUpdate } from '@svc/frames/statements';
 import { flight, flightSql, packFlightSql } from '@svc/proto';
 import type { Service } from '@svc/service';
 import { DataType, Field, Schema, TimeMillisecond, TimestampMillisecond, Utf8 } from 'apache-arrow';
@@ -7,7 +8,7 @@ import { decodeMessage, notOffered, unpack } from '../flight-sql/command.ts';
 import type { EngineChoice } from '../flight-sql/engine-choice.ts';
 import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
-import { authorizeStatement, isUpdate } from '../flight-sql/run-update.ts';
+import { authorizeStatement } from '../flight-sql/run-update.ts';
 import { updateParameters } from '../flight-sql/update-parameters.ts';
 import { readSessionOptions, setSessionOptions } from '../flight-sql/session-options.ts';
 import type { PendingQueries } from './pending-queries.ts';
@@ -111,11 +112,12 @@ function statementActions({ service, statements }: FlightActionsOptions): Readon
         const name = 'ActionCreatePreparedStatementRequest';
         const { query, transactionId } = unpacked(name, flightSql.ActionCreatePreparedStatementRequest, body);
         refuseTransaction(transactionId);
-        authorizeStatement(service, call, { sql: query, engine });
-        const info = isUpdate(query) ? undefined : await service.describeQuery(call, query, engine);
-        const parameters = info?.parameters ?? (await updateParameters(service, call, { sql: query, engine }));
+        const update = parseUpdate(query);
+        authorizeStatement(service, call, { update, engine });
+        const info = update === undefined ? await service.describeQuery(call, query, engine) : undefined;
+        const parameters = info?.parameters ?? (await updateParameters(service, call, { update, engine }));
         const parameterCount = info?.parameters.fields.length ?? 0;
-        const statement = { sql: query, engine, isUpdate: info === undefined, parameterCount, params: [] };
+        const statement = { sql: query, engine, update, parameterCount, params: [] };
         const result = flightSql.ActionCreatePreparedStatementResult.encode({
           preparedStatementHandle: statements.create(call, statement),
           datasetSchema: info ? schemaBytes(info.schema) : NOTHING,

@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
+import { parseUpdate } from '@svc/frames/statements';
 import type { flight } from '@svc/proto';
 import type { EngineName, Service } from '@svc/service';
 import { Schema } from 'apache-arrow';
@@ -7,7 +8,6 @@ import type { Command } from '../flight-sql/command.ts';
 import { isMetadataCommand, metadataSchema } from '../flight-sql/metadata.ts';
 import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
-import { isUpdate } from '../flight-sql/run-update.ts';
 import type { BoundStatement, FlightSource } from './flight-source.ts';
 import { flightTarget } from './flight-target.ts';
 
@@ -57,14 +57,14 @@ export function createFlightDescriber({
       refuseTransaction(command.message.transactionId);
       const sql = command.message.query;
       const statement = { sql, params: [], engine };
-      if (isUpdate(sql)) return { source: { kind: 'update', ...statement }, schema: NO_COLUMNS };
+      if (parseUpdate(sql)) return { source: { kind: 'update', ...statement }, schema: NO_COLUMNS };
       return { source: { kind: 'query', ...statement }, schema: await schemaOf(statement) };
     }
     if (command.name === 'CommandPreparedStatementQuery') {
       const prepared = statements.get(call, command.message.preparedStatementHandle);
       const { sql, params, engine: preparedFor } = prepared;
       const statement = { sql, params, engine: preparedFor };
-      if (prepared.isUpdate) return { source: { kind: 'update', ...statement }, schema: NO_COLUMNS };
+      if (prepared.update) return { source: { kind: 'update', ...statement }, schema: NO_COLUMNS };
       const isBound = params.length >= prepared.parameterCount;
       const schema = isBound ? await schemaOf(statement) : (await service.describeQuery(call, sql, preparedFor)).schema;
       return { source: { kind: 'query', ...statement }, schema };

@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import type { Call, Decoders, SqlValue } from '@svc/frames';
+import { parseUpdate } from '@svc/frames/statements';
 import { type flight, flightSql } from '@svc/proto';
 import type { EngineName, Service } from '@svc/service';
 import type { CountedCall } from '../call-traffic.ts';
@@ -72,12 +73,13 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
     if (command.name === 'CommandStatementUpdate') {
       refuseTransaction(command.message.transactionId);
       // Do not wait for more messages: C++ and Java clients read the result before they half-close the call.
-      return updateResult(await runUpdate(service, call, { sql: command.message.query, params: [], engine }));
+      const { query: sql } = command.message;
+      return updateResult(await runUpdate(service, call, { sql, params: [], engine, update: parseUpdate(sql) }));
     }
     if (command.name === 'CommandPreparedStatementUpdate') {
       const prepared = statements.get(call, command.message.preparedStatementHandle);
       authorizeStatement(service, call, prepared);
-      if (upload.hasColumns() && takesRows(prepared.sql)) {
+      if (upload.hasColumns() && takesRows(prepared.update)) {
         call.traffic.hasRows = true;
         return updateResult(await insertBound(call, prepared, upload));
       }

@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import type { Call, FrameStream } from '@svc/frames';
+import { parseUpdate } from '@svc/frames/statements';
 import { encapsulate, encodeArrowSchema } from '@svc/frames/internal';
 import { flight } from '@svc/proto';
 import type { EngineName, Service, SqlResult } from '@svc/service';
@@ -102,7 +103,7 @@ export function createFlightReads({ service, tickets, pending, statements }: Fli
         return openResult(await service.query(call, sql, { params, engine }));
       }
       if (source.kind === 'update') {
-        await runUpdate(service, call, source);
+        await runUpdate(service, call, { ...source, update: parseUpdate(source.sql) });
         return { stream: smallTable(NO_COLUMNS, []), close: () => undefined };
       }
       const stream = await readMetadata(service, call, metadataCommand(source.command));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseUpdate } from './update-statement.ts';
+import { beginsUpdate, parseUpdate } from './update-statement.ts';
 
 const create = { kind: 'create', isReplacing: false, isOptional: false };
 const insert = { kind: 'insert', handle: 't' };
@@ -133,4 +133,19 @@ describe('a statement', () => {
   test.each(['DROP TABLE other.t', 'DROP TABLE disk.main.t'])('%s is in another schema', (sql) => {
     expect(() => parseUpdate(sql)).toThrow('There is no schema');
   });
+});
+
+test.each([
+  ['create table', true],
+  ['CREATE OR REPLACE TABLE t AS SELECT 1', true],
+  ['/* x */ drop table', true],
+  ['insert', true],
+  ['DELETE FROM t', true],
+  ["SET timezone = 'UTC'", true],
+  ['CREATE VIEW v AS SELECT 1', false],
+  ['SELECT 1 -- INSERT', false],
+  ['inserted', false],
+  ['', false],
+])('%s begins like an update: %s', (sql, begins) => {
+  expect(beginsUpdate(sql)).toBe(begins);
 });

@@ -47,9 +47,26 @@ export function parseUpdate(sql: string): UpdateStatement | undefined {
   if (text.takeWords('DROP')) return parseDrop(text);
   if (text.takeWords('INSERT')) return parseInsert(text);
   if (NOTHING.test(sql)) return { kind: 'nothing' };
-  for (const word of ['UPDATE', 'DELETE', 'MERGE', 'TRUNCATE']) if (text.takeWords(word)) throw notOffered(word);
+  for (const word of REFUSED) if (text.takeWords(word)) throw notOffered(word);
   return undefined;
 }
+
+/**
+ * Whether a statement begins like one that `parseUpdate` parses or refuses. Does not throw: another database may have such
+ * statements of its own.
+ */
+export function beginsUpdate(sql: string): boolean {
+  const text = createStatementText(sql);
+  return NOTHING.test(sql) || BEGINNINGS.some((words) => text.takeWords(...words));
+}
+
+const REFUSED = ['UPDATE', 'DELETE', 'MERGE', 'TRUNCATE'];
+const BEGINNINGS = [
+  ['CREATE', 'TABLE'],
+  ['CREATE', 'OR', 'REPLACE', 'TABLE'],
+  ['DROP', 'TABLE'],
+  ...['INSERT', ...REFUSED].map((word) => [word]),
+];
 
 /** What clients send around other statements. Each statement is committed by itself, and the time zone is UTC. */
 const NOTHING =
