@@ -95,7 +95,10 @@ describe('on every way in', () => {
 
   test('a write, and SQL for the database, without the permission leaves one line', { tags: ['slow'] }, async () => {
     // SQL in a body is not known before the body is read.
-    const operationOf = (way: Way) => (nameOf(way).startsWith('POST /frames, ') ? 'putFrame' : way.operation);
+    const operationOf = (way: Way) => {
+      if (nameOf(way).startsWith('POST /frames, ')) return 'putFrame';
+      return nameOf(way).startsWith('POST /frames/:handle, ') ? 'appendFrame' : way.operation;
+    };
     const caller = idOf(callers.read);
     const refused = ROWS.filter((way) => WRITES.has(way.operation) || isForwarded(way));
     expect(await linesOf(sendAll(callers.read.token))).toMatchObject(

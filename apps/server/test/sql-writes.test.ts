@@ -183,6 +183,55 @@ test('statements around others do nothing', async () => {
   }
 });
 
+describe('POST /frames/{handle} with SQL', () => {
+  const append = (handle: string, request: object | string, headers = {}) =>
+    server.fetch(`/frames/${handle}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: typeof request === 'string' ? request : JSON.stringify(request),
+    });
+
+  test('appends the result of a query by the order of its columns', async () => {
+    await update('CREATE OR REPLACE TABLE ins (id BIGINT, price DOUBLE, name TEXT)');
+    const response = await append('ins', '{"sql":"select ?, 2.50, $2","params":[1,"a"]}');
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ handle: 'ins', rows: 1 });
+    const request = { sql: "values ('b', 2), ('c', 3)", columns: ['name', 'id'], engine: 'local' };
+    expect(await (await append('ins', request)).json()).toMatchObject({ rows: 3 });
+    expect(await rowsOf('ins')).toMatchObject({
+      dataset: [
+        [1, 2.5, 'a'],
+        [2, null, 'b'],
+        [3, null, 'c'],
+      ],
+    });
+  });
+
+  test.each([
+    ['a frame that does not exist', 'nowhere', { sql: 'select 1' }, 404, 'handle_not_found'],
+    ['a value that does not fit', 'ins', { sql: 'select 1.5' }, 400, 'invalid_data'],
+    ['too many columns', 'ins', { sql: 'select 1, 2' }, 400, 'invalid_argument'],
+    ['SQL that does not parse', 'ins', { sql: 'selec 1' }, 400, 'invalid_sql'],
+    ['SQL that writes', 'ins', { sql: 'insert into ins values (1)' }, 403, 'permission_denied'],
+    ['an unknown key', 'ins', { sql: 'select 1', handle: 'ins' }, 400, 'invalid_argument'],
+    ['a row instead of rows', 'ins', { id: 1 }, 400, 'invalid_argument'],
+  ])('%s is refused, and appends nothing', async (_name, handle, request, status, code) => {
+    await update('CREATE OR REPLACE TABLE ins (id BIGINT)');
+    const response = await append(handle, request);
+    expect([response.status, await response.json()]).toEqual([status, expect.objectContaining({ code })]);
+    expect(await rowsOf('ins')).toMatchObject({ dataset: [] });
+  });
+
+  test.each([
+    ['a condition', 'ins', { 'if-match': '*' }],
+    ['a parameter', 'ins?ttl=5', {}],
+  ])('%s is refused', async (_name, target, headers) => {
+    await update('CREATE OR REPLACE TABLE ins (id BIGINT)');
+    expect((await append(target, { sql: 'select 1' }, headers)).status).toBe(400);
+    expect(await rowsOf('ins')).toMatchObject({ dataset: [] });
+  });
+});
+
 test('/exec does not write', async () => {
   await update('CREATE OR REPLACE TABLE ins (id BIGINT)');
   for (const sql of ['INSERT INTO ins VALUES (1)', 'CREATE TABLE other (id INT)', 'DROP TABLE ins']) {

@@ -1,4 +1,5 @@
 import { quoted, ServiceError } from '@svc/errors';
+import type { RequestContext } from './request-context.ts';
 
 const GZIP_SUFFIX = '-gzip';
 /** The version of a frame, and for some files a checksum. */
@@ -28,4 +29,14 @@ export function parseIfMatch(header: string): string {
 
 function versionOf(tag: string): string | undefined {
   return ETAG.exec(tag)?.[1];
+}
+
+/** Refuses conditional headers: ignoring one would look as if the condition held. */
+export function refuseConditions({ c }: RequestContext): void {
+  for (const name of ['If-Match', 'If-None-Match', 'If-Unmodified-Since']) {
+    if (c.req.header(name) === undefined) continue;
+    throw new ServiceError('invalid_argument', `${name} is not supported for ${c.req.method}.`, {
+      hint: `Send the request without ${name}; conditions work with PUT.`,
+    });
+  }
 }

@@ -6,16 +6,16 @@ import * as v from 'valibot';
 import type { EndpointResponse } from './endpoint-response.ts';
 import type { HandlersOf } from './endpoint.ts';
 import type { Method } from './endpoints/endpoint-table.ts';
-import { matchingEtag } from './etag.ts';
+import { matchingEtag, refuseConditions } from './etag.ts';
 import type { RequestContext } from './request-context.ts';
 import { parseCount, parsedJson, parseFlag } from './exec-params.ts';
 import { jsonResponse } from './json-response.ts';
-import { keepQuery } from './keep-query.ts';
+import { appendQuery, keepQuery } from './keep-query.ts';
 import { lastSegment, mapGiven, type Params, parseQueryString, single } from './query-string.ts';
 import { serverTiming } from './queries/server-timing.ts';
 import { readText } from './read-text.ts';
 import { beginsWith, openBody } from './request-body.ts';
-import { openUpload } from './upload/upload-body.ts';
+import { openUpload, type UploadBody } from './upload/upload-body.ts';
 import { frameResponse, writeFrame, writeUpload } from './upload/write-frame.ts';
 
 const MAX_PATCH_BYTES = 16 * 1024;
@@ -58,17 +58,32 @@ async function newFrame(
   service: Service,
   context: RequestContext,
 ): Promise<{ readonly response: FrameResponse; readonly handle: string }> {
-  const upload = await openUpload(service, context);
-  if (upload.head !== undefined) refuseVagueQuery(upload.head);
-  const { matches: isQuery, body } =
-    upload.format === 'json' ? await beginsWith(upload.body, '{') : { matches: false, body: upload.body };
+  const { isQuery, upload } = await openRowsOrQuery(service, context);
   if (!isQuery) {
     const handle = createHandle();
-    return { response: await writeUpload(service, context, handle, 'putFrame', { ...upload, body }), handle };
+    return { response: await writeUpload(service, context, handle, 'putFrame', upload), handle };
   }
-  const { info, created, timing } = await keepQuery(service, context, body);
+  const { info, created, timing } = await keepQuery(service, context, upload.body);
   const response = frameResponse(info, created ? 201 : 200);
   return { response: { ...response, headers: { ...response.headers, ...serverTiming(timing) } }, handle: info.handle };
+}
+
+/** Appends the rows in the body, or the result of the SQL in it. */
+async function addRows(service: Service, context: RequestContext, handle: string): Promise<FrameResponse> {
+  const { isQuery, upload } = await openRowsOrQuery(service, context);
+  if (!isQuery) return writeUpload(service, context, handle, 'appendFrame', upload);
+  return frameResponse(await appendQuery(service, context, handle, upload.body));
+}
+
+async function openRowsOrQuery(
+  service: Service,
+  context: RequestContext,
+): Promise<{ readonly isQuery: boolean; readonly upload: UploadBody }> {
+  const upload = await openUpload(service, context);
+  if (upload.head !== undefined) refuseVagueQuery(upload.head);
+  if (upload.format !== 'json') return { isQuery: false, upload };
+  const { matches, body } = await beginsWith(upload.body, '{');
+  return { isQuery: matches, upload: { ...upload, body } };
 }
 
 /** Refuses what looks like a query but could be a row, if `Content-Type` does not say which of them it is. */
@@ -84,7 +99,7 @@ export function frameHandlers(service: Service): HandlersOf<Method> {
   return {
     GET: async (context) => frameResponse(await service.describeFrame(context.call, handleOf(context))),
     PUT: (context) => writeFrame(service, context, handleOf(context), 'putFrame'),
-    POST: (context) => writeFrame(service, context, handleOf(context), 'appendFrame'),
+    POST: (context) => addRows(service, context, handleOf(context)),
     PATCH: async (context) => {
       refuseConditions(context);
       const handle = handleOf(context);
@@ -112,16 +127,6 @@ function listOptions(params: Params): ListOptions {
     ...(after !== undefined && { after }),
     ...(limit !== undefined && { limit: parseCount('limit', limit, 'Write limit=100 for the first 100 frames.') }),
   };
-}
-
-/** Refuses conditional headers: ignoring one would look as if the condition held. */
-function refuseConditions({ c }: RequestContext): void {
-  for (const name of ['If-Match', 'If-None-Match', 'If-Unmodified-Since']) {
-    if (c.req.header(name) === undefined) continue;
-    throw new ServiceError('invalid_argument', `${name} is not supported for ${c.req.method}.`, {
-      hint: `Send the request without ${name}; conditions work with PUT.`,
-    });
-  }
 }
 
 async function patchBody(context: RequestContext): Promise<v.InferOutput<typeof PatchBody>> {

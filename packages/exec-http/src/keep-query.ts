@@ -1,7 +1,8 @@
 import { quoted, ServiceError } from '@svc/errors';
 import type { SqlValue } from '@svc/frames';
-import { type KeptQuery, type Service, SQL_TARGETS } from '@svc/service';
+import { ENGINE_NAMES, type KeptQuery, type Service, type ShownInfo, SQL_TARGETS } from '@svc/service';
 import * as v from 'valibot';
+import { refuseConditions } from './etag.ts';
 import { parameterNames, UPLOAD_PARAMS } from './endpoints/parameters.ts';
 import type { RequestContext } from './request-context.ts';
 import { parsedJson, parseSqlValue } from './exec-params.ts';
@@ -11,8 +12,21 @@ import type { BodyChunks } from './request-body.ts';
 import { putOptions } from './upload/write-frame.ts';
 
 const MAX_BYTES = 1024 * 1024;
-const HINT =
-  'Send {"sql": "select …"}; "engine", "handle", "ttl" in seconds and the list "params" are optional. Send integers beyond 2^53 as strings.';
+const INTEGERS = 'Send integers beyond 2^53 as strings.';
+const KEEP: BodyKind = {
+  what: 'store a query result',
+  hint: `Send {"sql": "select …"}; "engine", "handle", "ttl" in seconds and the list "params" are optional. ${INTEGERS}`,
+};
+const APPEND: BodyKind = {
+  what: 'append a query result',
+  hint: `Send {"sql": "select …"}; "engine" and the lists "columns" and "params" are optional. ${INTEGERS} Send rows as an array.`,
+};
+
+/** How errors name a body. */
+interface BodyKind {
+  readonly what: string;
+  readonly hint: string;
+}
 
 /** `JSON.parse` reads `1e400` as infinite. */
 const Param = v.union([v.null(), v.boolean(), v.pipe(v.number(), v.finite()), v.string()]);
@@ -26,12 +40,37 @@ export const KeepBody = v.strictObject({
   params: v.optional(v.array(Param)),
 });
 
+/** The body of a request to append the result of a query. */
+export const AppendBody = v.strictObject({
+  sql: v.string(),
+  engine: v.optional(v.picklist(ENGINE_NAMES)),
+  columns: v.optional(v.array(v.string())),
+  params: v.optional(v.array(Param)),
+});
+
+/** Appends the result of the query in the body to a frame, by the order of the columns. */
+export async function appendQuery(
+  service: Service,
+  context: RequestContext,
+  handle: string,
+  body: BodyChunks,
+): Promise<ShownInfo> {
+  const [name] = parseQueryString(context.c.req.url)
+    .map(([given]) => given)
+    .filter((given) => given !== 'fmt');
+  if (name !== undefined) throw notWithSql(name, APPEND);
+  refuseConditions(context);
+  const { sql, engine, columns, params } = await queryBody(AppendBody, body, APPEND);
+  const options = { ...(engine && { engine }), ...(columns && { columns }), ...(params && { params }) };
+  return (await service.appendQuery(context.call, handle, sql, options)).info;
+}
+
 /** Stores the result of the query in the body as a frame. */
 export async function keepQuery(service: Service, context: RequestContext, body: BodyChunks): Promise<KeptQuery> {
   const given = parseQueryString(context.c.req.url);
   checkNames(given);
   const options = putOptions(context, single(given, 'ttl'));
-  const { sql, engine, handle, ttl, params } = await keepBody(body);
+  const { sql, engine, handle, ttl, params } = await queryBody(KeepBody, body, KEEP);
   return service.keepQuery(context.call, sql, {
     ...options,
     ...(engine && { engine }),
@@ -47,9 +86,12 @@ const ALLOWED = parameterNames(UPLOAD_PARAMS, ({ formats }) => formats === undef
 /** Refuses parameters that apply to rows or belong in the body: they would be ignored silently. */
 function checkNames(params: Params): void {
   const unknown = params.map(([name]) => name).find((name) => !ALLOWED.has(name));
-  if (unknown === undefined) return;
-  throw new ServiceError('invalid_argument', `The parameter ${quoted(unknown)} is not allowed with SQL in the body.`, {
-    hint: HINT,
+  if (unknown !== undefined) throw notWithSql(unknown, KEEP);
+}
+
+function notWithSql(name: string, { hint }: BodyKind): ServiceError {
+  return new ServiceError('invalid_argument', `The parameter ${quoted(name)} is not allowed with SQL in the body.`, {
+    hint,
   });
 }
 
@@ -64,14 +106,18 @@ function ttlOption(inUrl: number | undefined, inBody: number | null | undefined)
   return typeof ttlSeconds === 'number' ? { ttlSeconds } : {};
 }
 
-type KeepRequest = Omit<v.InferOutput<typeof KeepBody>, 'params'> & { readonly params?: readonly SqlValue[] };
+type GivenParams = readonly v.InferOutput<typeof Param>[];
 
-async function keepBody(chunks: BodyChunks): Promise<KeepRequest> {
+async function queryBody<T extends { readonly params?: GivenParams | undefined }>(
+  schema: v.GenericSchema<unknown, T>,
+  chunks: BodyChunks,
+  kind: BodyKind,
+): Promise<Omit<T, 'params'> & { readonly params?: readonly SqlValue[] }> {
   const text = await readText(chunks, MAX_BYTES, 'Send shorter SQL.');
-  const parsed = v.safeParse(KeepBody, parsedJson(text));
-  if (!parsed.success) throw invalidBody(text, parsed.issues[0].path?.[0]?.key);
+  const parsed = v.safeParse(schema, parsedJson(text));
+  if (!parsed.success) throw invalidBody(text, parsed.issues[0].path?.[0]?.key, kind);
   const { params, ...request } = parsed.output;
-  return params === undefined ? request : { ...request, params: sqlValues(text, params) };
+  return params === undefined ? request : { ...request, params: sqlValues(text, params, kind) };
 }
 
 /** The strings and the numbers of a JSON text. */
@@ -82,7 +128,7 @@ const ParamTexts = v.object({ params: v.array(v.unknown()) });
  * Returns the parameters of a body as `/exec` reads them: a number with a decimal point or an exponent is a DOUBLE, which
  * `JSON.parse` alone does not tell from an integer.
  */
-function sqlValues(json: string, params: readonly v.InferOutput<typeof Param>[]): readonly SqlValue[] {
+function sqlValues(json: string, params: GivenParams, kind: BodyKind): readonly SqlValue[] {
   const quotedDoubles = json.replaceAll(STRINGS_AND_NUMBERS, (token) =>
     /^[-\d].*[.eE]/.test(token) ? `"${token}"` : token,
   );
@@ -91,14 +137,12 @@ function sqlValues(json: string, params: readonly v.InferOutput<typeof Param>[])
     const text = texts[i];
     if (typeof value === 'number' && typeof text === 'string') return parseSqlValue(text);
     // `JSON.parse` has already lost the digits of a larger integer.
-    if (typeof value === 'number' && !Number.isSafeInteger(value)) throw invalidBody(json, 'params');
+    if (typeof value === 'number' && !Number.isSafeInteger(value)) throw invalidBody(json, 'params', kind);
     return value;
   });
 }
 
-function invalidBody(text: string, key: unknown): ServiceError {
+function invalidBody(text: string, key: unknown, { what: purpose, hint }: BodyKind): ServiceError {
   const what = typeof key === 'string' ? `${quoted(key)} of the body ${quoted(text)}` : `The body ${quoted(text)}`;
-  return new ServiceError('invalid_argument', `${what} is not a valid request to store a query result.`, {
-    hint: HINT,
-  });
+  return new ServiceError('invalid_argument', `${what} is not a valid request to ${purpose}.`, { hint });
 }

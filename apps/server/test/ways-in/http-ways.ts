@@ -9,6 +9,11 @@ const keep = (engine: string) => ({
   headers: JSON_TYPE,
   body: JSON.stringify({ sql: SQL, engine, handle: 'kept' }),
 });
+const append = (engine: string) => ({
+  method: 'POST',
+  headers: JSON_TYPE,
+  body: JSON.stringify({ sql: 'select 1', engine }),
+});
 const form = (fields: Readonly<Record<string, string>>) => ({ method: 'POST', body: new URLSearchParams(fields) });
 
 const NOT_FOUND = { elsewhere: 'handle_not_found' };
@@ -102,8 +107,24 @@ const FRAME_WAYS: readonly Way[] = [
   { entries: ['PUT /frames/:handle'], operation: 'putFrame', send: http('/frames/put', { method: 'PUT', ...ROWS }) },
   {
     entries: ['POST /frames/:handle'],
+    detail: 'rows',
     operation: 'appendFrame',
     send: http('/frames/put', { method: 'POST', ...ROWS }),
+  },
+  {
+    entries: ['POST /frames/:handle'],
+    detail: 'local',
+    operation: 'appendQuery',
+    allowed: 'handle_not_found',
+    send: http('/frames/none', append('local')),
+  },
+  {
+    entries: ['POST /frames/:handle'],
+    detail: 'scheduler',
+    operation: 'appendQuery',
+    target: 'scheduler',
+    allowed: 'handle_not_found',
+    send: http('/frames/none', append('scheduler')),
   },
   {
     entries: ['PATCH /frames/:handle'],

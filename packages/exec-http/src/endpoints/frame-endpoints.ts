@@ -90,11 +90,20 @@ export const FRAME_ENDPOINTS = {
       },
       POST: {
         id: 'appendFrame',
-        summary: 'Append rows to a frame',
+        summary: 'Append rows, or the result of a query, to a frame',
+        // Which operation it is depends on the body; each of them needs the permission of an append.
         operation: 'appendFrame',
         ...UPLOAD,
+        body: 'rows_or_appended_query',
         responses: { 200: appended('The rows were added.'), 201: appended('The frame is new.') },
-        uses: [{ gives: 'adds rows to a frame', section: 'append-rows' }],
+        errors: [...WRITE_ERRORS, ...SQL_ERRORS, 'handle_not_found'],
+        uses: [
+          { gives: 'adds rows to a frame', section: 'append-rows' },
+          {
+            gives: 'adds the result of a query to a frame, with `{"sql": "select …"}` as the body',
+            section: 'append-an-answer',
+          },
+        ],
       },
       PATCH: {
         id: 'expireFrame',

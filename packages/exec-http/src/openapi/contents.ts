@@ -46,6 +46,8 @@ export function requestContent(name: RequestContent, { uploadFormats }: ServerFo
       return uploads(uploadFormats, ROWS);
     case 'rows_or_query':
       return uploads(uploadFormats, { oneOf: [schemaRef('StoredQuery'), ROWS] });
+    case 'rows_or_appended_query':
+      return uploads(uploadFormats, { oneOf: [schemaRef('AppendedQuery'), ROWS] });
     case 'sql':
       return {
         'application/sql': { schema: TEXT, example: EXAMPLE_SQL },

@@ -65,7 +65,7 @@ function descriptionOf(
 
 /** Returns which permissions a method needs, in a sentence. */
 function permissionsOf({ operation, body, mayForward = false }: Omit<MethodRow, 'uses'>): readonly string[] {
-  const { query, keepQuery, forward, readFrame } = REQUIRED_PERMISSIONS;
+  const { query, keepQuery, appendQuery, forward, readFrame } = REQUIRED_PERMISSIONS;
   if (mayForward && operation === undefined) {
     const rows = { 'a frame': readFrame, 'engine=local': query.local, 'engine=scheduler': query.scheduler };
     return [sentence({ ...rows, 'engine=tsdb': forward })];
@@ -74,8 +74,9 @@ function permissionsOf({ operation, body, mayForward = false }: Omit<MethodRow, 
   const own: Readonly<Record<OperationName, unknown>> = REQUIRED_PERMISSIONS;
   const permissions = own[operation];
   if (!Array.isArray(permissions)) return [];
-  if (body !== 'rows_or_query') return [`Permission: ${permissions.map((name) => `\`${name}\``).join(', ')}.`];
-  const engines = Object.entries(keepQuery).map(([engine, names]) => [`SQL with engine ${engine}`, names] as const);
+  const ofQuery = body === 'rows_or_query' ? keepQuery : body === 'rows_or_appended_query' ? appendQuery : undefined;
+  if (ofQuery === undefined) return [`Permission: ${permissions.map((name) => `\`${name}\``).join(', ')}.`];
+  const engines = Object.entries(ofQuery).map(([engine, names]) => [`SQL with engine ${engine}`, names] as const);
   return [sentence({ rows: permissions, ...Object.fromEntries(engines) })];
 }
 

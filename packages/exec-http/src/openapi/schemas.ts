@@ -4,7 +4,7 @@ import { HANDLE_PATTERN } from '@svc/frames/internal';
 import { SQL_TARGETS } from '@svc/service';
 import * as v from 'valibot';
 import { PatchBody } from '../frames-endpoint.ts';
-import { KeepBody } from '../keep-query.ts';
+import { AppendBody, KeepBody } from '../keep-query.ts';
 
 const Whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 const Time = v.pipe(v.string(), v.isoTimestamp());
@@ -152,5 +152,6 @@ export const SCHEMAS = {
   QueryList: QueryListSchema,
   Info: InfoSchema,
   StoredQuery: KeepBody,
+  AppendedQuery: AppendBody,
   FrameChange: PatchBody,
 } as const;
