@@ -258,7 +258,12 @@ describe('the prompt', () => {
     const prompt = startPrompt([data]);
     prompt.type('select avg(price) as mean from trades;\n');
     expect(await prompt.shows('1 row\n')).toMatch(/\n +2\n1 row\n$/);
-    prompt.type('select * from trade;\n');
+    prompt.type('insert into trades select price + 4 from trades; select sum(price) as sum from trades;\n');
+    await prompt.shows('trades: 4 rows, version ');
+    expect(await prompt.shows('1 row\n')).toMatch(/\n +16\n1 row\n$/);
+    prompt.type('create table made (id int); drop table made; select * from trade;\n');
+    await prompt.shows('made: 0 rows, version ');
+    await prompt.shows('dropped made\n');
     expect(await prompt.shows('hint: ')).toContain('  select * from trade\n                ^\n');
     prompt.type('from range(100000000000);\n');
     await prompt.shows('\n  999\n');

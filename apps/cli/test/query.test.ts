@@ -253,13 +253,13 @@ describe('svc query on a directory', () => {
     );
   });
 
-  test('shows the position of an error, and refuses SQL that writes', { tags: ['slow'] }, async () => {
+  test('shows the position of an error, and refuses SQL that changes rows', { tags: ['slow'] }, async () => {
     expect(await run(['query', data, 'select nosuch\nfrom trades'])).toMatchObject({
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(/^error: .*nosuch.*\n  select nosuch\n         \^\nhint: /),
     });
-    expect(await run(['query', data, 'drop table trades'])).toMatchObject({
+    expect(await run(['query', data, 'delete from trades'])).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^error: /),
     });

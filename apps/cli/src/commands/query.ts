@@ -1,4 +1,5 @@
 import type { ResultFormat } from '@svc/frames';
+import type { UpdateStatement } from '@svc/frames/statements';
 import { CliError } from '../errors/cli-error.ts';
 import { responseOptions, MAX_TIMEOUT_SECONDS, serverOptions, TENANT_OPTION } from '../args/client-options.ts';
 import type { Arguments, Command, Context } from '../args/command.ts';
@@ -11,6 +12,7 @@ import { keepSql } from '../frames/keep-sql.ts';
 import { nearestHint } from '../text/nearest-hint.ts';
 import { parseJson } from '../text/parse-json.ts';
 import { reportFrame } from '../frames/report-frame.ts';
+import { isWrite, parseWrite, writeSql } from '../frames/write-sql.ts';
 import { refuseArrowFile, resultOptions, type ResultTarget, resultTarget } from '../args/result-format.ts';
 import { runSql } from '../frames/run-sql.ts';
 import { DASH } from '../args/source.ts';
@@ -45,6 +47,7 @@ export const query: Command = {
   notes: [
     'Without SQL: a prompt on a terminal, else SQL from standard input. Without',
     '--engine: the default of the server, or its frames if it has no database.',
+    'CREATE TABLE, INSERT INTO and DROP TABLE change frames.',
     'The database writes JSON and CSV only. An error shows its position in the SQL.',
     "Example: svc query ./data 'from trades where id = ?' --param 7 -o x.parquet",
   ],
@@ -60,13 +63,23 @@ export const query: Command = {
     const { terminal } = context;
     if (terminal !== undefined && args.positionals.length === 0 && !args.has('file')) {
       checkPrompt(target, keep);
-      return withClient(args, context, use, async (client) => {
+      return withClient(args, context, use, async (client, withWriter) => {
         // Imported lazily: a single statement does not need it.
         const { startPrompt } = await import('../prompt/start-prompt.ts');
         // An unreachable server is reported with the first statement.
         const asked = engine ?? (await defaultEngine(client).catch(() => undefined));
         const formats = ['table', ...OUTPUT_FORMATS.filter((format) => isPrintable(format, asked))] as const;
-        await startPrompt({ client, engine: asked, params, formats, errorWidth, terminal, context, target });
+        await startPrompt({
+          client,
+          withWriter,
+          engine: asked,
+          params,
+          formats,
+          errorWidth,
+          terminal,
+          context,
+          target,
+        });
       });
     }
     const sql = await sqlOf(args, context);
@@ -76,14 +89,55 @@ export const query: Command = {
         await reportFrame(await keepSql(client, kept), args, context);
       });
     }
-    await withClient(args, context, use, async (client) => {
-      const chosen = await engineFor(client, target, engine);
-      await writeOutput(target.file, context, (output) =>
-        runSql(client, { sql, engine: chosen, params, limit: args.text('limit'), target, output, context, errorWidth }),
+    // The database has statements of its own that write.
+    if (isWrite(sql) && engine !== 'tsdb') {
+      const parse = (): UpdateStatement => writeOf(sql, { args, target, errorWidth });
+      // Checked before a directory is created or locked.
+      const known = engine === undefined ? undefined : parse();
+      const writing = { ...use, isWriting: true, createIfMissing: known?.kind === 'create' };
+      return withClient(args, context, writing, async (client) => {
+        const chosen = engine ?? (await defaultEngine(client));
+        if (chosen === 'tsdb') return print(client, chosen);
+        const { signal } = context;
+        const wrote = await writeSql(client, { sql, update: known ?? parse(), engine: chosen, params, signal });
+        await (typeof wrote === 'string' ? context.stdout.write(`${wrote}\n`) : reportFrame(wrote, args, context));
+      });
+    }
+    await withClient(args, context, use, async (client) => print(client, await engineFor(client, target, engine)));
+
+    function print(client: Client, chosen: string | undefined): Promise<void> {
+      const limit = args.text('limit');
+      return writeOutput(target.file, context, (output) =>
+        runSql(client, { sql, engine: chosen, params, limit, target, output, context, errorWidth }),
       );
-    });
+    }
   },
 };
+
+/** Parses a statement that changes frames, and refuses the flags that have no meaning for it. */
+function writeOf(
+  sql: string,
+  {
+    args,
+    target,
+    errorWidth,
+  }: { readonly args: Arguments; readonly target: ResultTarget; readonly errorWidth: number },
+): UpdateStatement {
+  const update = parseWrite(sql, errorWidth);
+  if (update === undefined) throw new Error('The statement does not begin like one that writes.');
+  const hasQuery = update.kind === 'insert' || (update.kind === 'create' && !update.isDeclared);
+  const flag = printingFlag(args, target) ?? (!hasQuery && args.has('param') ? '--param' : undefined);
+  if (flag === undefined) return update;
+  const what = flag === '--param' ? 'has no parameters' : 'returns no rows';
+  throw new CliError('usage', `The statement ${what}, so ${flag} has no meaning.`, { hint: `Leave out ${flag}.` });
+}
+
+/** Returns the flag that says how to print rows; undefined if there is none. */
+function printingFlag(args: Arguments, { format, file }: ResultTarget): string | undefined {
+  if (file !== undefined) return '-o';
+  if (format !== 'table') return `--${format}`;
+  return ['limit', 'expanded', 'all'].filter((flag) => args.has(flag)).map((flag) => `--${flag}`)[0];
+}
 
 function engineOf(args: Arguments): string | undefined {
   const given = args.text('engine');
@@ -126,7 +180,7 @@ interface Kept {
   readonly ttl: string | undefined;
 }
 
-function keepOf(args: Arguments, { format, file }: ResultTarget): Kept | undefined {
+function keepOf(args: Arguments, target: ResultTarget): Kept | undefined {
   const handle = args.text('keep');
   if (handle === undefined) {
     if (!args.has('ttl')) return undefined;
@@ -134,8 +188,7 @@ function keepOf(args: Arguments, { format, file }: ResultTarget): Kept | undefin
   }
   // Checks the handle before the SQL is read.
   framePath(handle);
-  const others = ['limit', 'expanded', 'all'].filter((flag) => args.has(flag)).map((flag) => `--${flag}`);
-  const printing = file !== undefined ? '-o' : format !== 'table' ? `--${format}` : others[0];
+  const printing = printingFlag(args, target);
   if (printing === undefined) return { handle, ttl: ttlOf(args) };
   throw new CliError('usage', `--keep and ${printing} cannot be combined.`, {
     hint: `--keep prints no rows; svc get ${handle} does.`,

@@ -12,10 +12,15 @@ export interface WrittenFrame {
   readonly what: 'new' | 'replaced' | 'appended';
 }
 
+/** Returns the line about a frame that was written. */
+export function frameLine({ handle, rows, version, what }: WrittenFrame): string {
+  return `${handle}: ${formatCount(rows, 'row')}, version ${version} (${what})\n`;
+}
+
 /** Prints the frame that a command has written and, on a terminal, what to try next. */
 export async function reportFrame(frame: WrittenFrame, args: Arguments, context: Context): Promise<void> {
-  const { handle, rows, version, what } = frame;
-  await context.stdout.write(`${handle}: ${formatCount(rows, 'row')}, version ${version} (${what})\n`);
+  const { handle } = frame;
+  await context.stdout.write(frameLine(frame));
   const { directory } = args;
   await printNext(
     handle,

@@ -19,6 +19,9 @@ export interface ClientUse {
   readonly timeoutSeconds?: number;
 }
 
+/** Runs something with a client that may write. A directory is locked only while it runs. */
+export type WithWriter = <T>(run: (client: Client) => Promise<T>) => Promise<T>;
+
 /** Never resolved: requests go to the local service. */
 const LOCAL_URL = 'http://directory.invalid';
 
@@ -27,7 +30,7 @@ export async function withClient(
   args: Arguments,
   context: Context,
   { isWriting = false, createIfMissing = false, hasSql = false, timeoutSeconds }: ClientUse,
-  run: (client: Client) => Promise<void>,
+  run: (client: Client, withWriter: WithWriter) => Promise<void>,
 ): Promise<void> {
   const { directory } = args;
   const named = args.text('tenant');
@@ -37,18 +40,21 @@ export async function withClient(
       hint: 'The token decides the tenant on a server: leave --tenant out.',
     });
   }
-  if (directory === undefined) return run(createClient(clientOptions(args, context, timeoutSeconds)));
+  if (directory === undefined) {
+    const client = createClient(clientOptions(args, context, timeoutSeconds));
+    return run(client, (write) => write(client));
+  }
   if (args.has('url')) {
     throw new CliError('usage', `${JSON.stringify(directory)} is a directory, and --url names a server.`, {
       hint: 'Give one of them.',
     });
   }
   const found = await findDirectory(directory, { homeDir: context.homeDir, createIfMissing });
-  await withLocalClient(
-    args,
-    context,
-    { directory: found, name: directory, isReadOnly: !isWriting, hasSql, tenant },
-    run,
+  const local = { directory: found, name: directory, hasSql, tenant };
+  await withLocalClient(args, context, { ...local, isReadOnly: !isWriting }, (client) =>
+    run(client, (write) =>
+      isWriting ? write(client) : withLocalClient(args, context, { ...local, isReadOnly: false }, write),
+    ),
   );
 }
 
@@ -69,18 +75,18 @@ interface LocalUse {
   readonly tenant?: string | undefined;
 }
 
-async function withLocalClient(
+async function withLocalClient<T>(
   args: Arguments,
   context: Context,
   { directory, ...use }: LocalUse,
-  run: (client: Client) => Promise<void>,
-): Promise<void> {
+  run: (client: Client) => Promise<T>,
+): Promise<T> {
   const options = responseOptions(args, context);
   // Imported lazily: commands that use a server start in a third of the time without it.
   const { openLocalService } = await import('./local-service.ts');
   const local = await openLocalService(directory, use);
   try {
-    await run(createClient({ ...options, url: LOCAL_URL, name: JSON.stringify(use.name), fetch: local.fetch }));
+    return await run(createClient({ ...options, url: LOCAL_URL, name: JSON.stringify(use.name), fetch: local.fetch }));
   } finally {
     await local.close();
     for (const problem of local.problems) await context.stderr.write(`warning: ${visibleText(problem)}\n`);

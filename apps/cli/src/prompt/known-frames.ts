@@ -6,6 +6,8 @@ import type { FrameInfo } from '../client/server-responses.ts';
 export interface KnownFrames {
   /** Returns the cached frames; refreshes stale ones first, within a short timeout. */
   look(): Promise<readonly FrameInfo[]>;
+  /** Starts to fill the cache again: frames have changed. */
+  refresh(): void;
 }
 
 /** The longest acceptable wait for a Tab. */
@@ -38,6 +40,7 @@ export function createKnownFrames(client: Client): KnownFrames {
       if (!isFresh) await Promise.race([refresh(), timeout()]);
       return frames;
     },
+    refresh: () => void refresh(),
   };
 }
 

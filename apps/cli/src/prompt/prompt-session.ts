@@ -3,10 +3,14 @@ import { type Client, readResponse } from '../client/client.ts';
 import type { Context } from '../args/command.ts';
 import { framePath } from '../client/frame-path.ts';
 import { listFrames } from '../client/list-frames.ts';
+import { defaultEngine } from '../frames/default-engine.ts';
 import { withNearestHandle } from '../frames/nearest-handle.ts';
 import { printFrame, printFrameList } from '../output/print-frames.ts';
 import type { ResultTarget } from '../args/result-format.ts';
+import { frameLine } from '../frames/report-frame.ts';
 import { runSql } from '../frames/run-sql.ts';
+import type { WithWriter } from '../frames/with-client.ts';
+import { isWrite, parseWrite, writeSql } from '../frames/write-sql.ts';
 import { nearestHint } from '../text/nearest-hint.ts';
 import { FRAME } from '../client/server-responses.ts';
 import { drawChart } from './chart.ts';
@@ -27,6 +31,8 @@ export interface PromptSession {
 /** Options of a session. */
 export interface PromptSessionOptions {
   readonly client: Client;
+  /** Runs a statement that changes frames. */
+  readonly withWriter: WithWriter;
   readonly engine: string | undefined;
   readonly params: readonly string[];
   readonly formats: readonly ResultTarget['format'][];
@@ -96,14 +102,31 @@ export function createPromptSession(options: PromptSessionOptions): PromptSessio
     '\\help': () => stdout.write(HELP),
   };
 
+  /** Runs a statement that changes frames; false if it is a query, or one for the database. */
+  async function write(sql: string, signal: AbortSignal): Promise<boolean> {
+    const chosen = engine === undefined && isWrite(sql) ? await defaultEngine(client) : engine;
+    const update = chosen === 'tsdb' || !isWrite(sql) ? undefined : parseWrite(sql, errorWidth);
+    if (chosen === undefined || update === undefined) return false;
+    const wrote = await options.withWriter((writer) =>
+      writeSql(writer, { sql, update, engine: chosen, params, signal }),
+    );
+    known.refresh();
+    await stdout.write(typeof wrote === 'string' ? `${wrote}\n` : frameLine(wrote));
+    return true;
+  }
+
+  async function read(sql: string, signal: AbortSignal): Promise<void> {
+    const keeper = createResultKeeper();
+    const shown = { format, isExpanded, isWhole: target.isWhole };
+    const run = { sql, engine, params, target: shown, more: MORE, output: stdout, context, errorWidth, signal };
+    await runSql(client, { ...run, onRows: keeper.onRows });
+    last = keeper.result();
+  }
+
   return {
     async runStatement(sql, signal) {
-      const keeper = createResultKeeper();
       const startMs = performance.now();
-      const shown = { format, isExpanded, isWhole: target.isWhole };
-      const run = { sql, engine, params, target: shown, more: MORE, output: stdout, context, errorWidth, signal };
-      await runSql(client, { ...run, onRows: keeper.onRows });
-      last = keeper.result();
+      if (!(await write(sql, signal))) await read(sql, signal);
       if (isTimed) await stdout.write(`${(performance.now() - startMs).toFixed(1)} ms\n`);
     },
 
