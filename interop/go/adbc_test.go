@@ -258,7 +258,7 @@ func TestAdbcDescribesTheServer(t *testing.T) {
 	reader, err := connection.GetInfo(t.Context(), codes)
 	check(t, err)
 	equal(t, rows(t, collect(t, reader)),
-		`{"info_name":0,"info_value":[0,"Data-frame server"]}`+"\n"+
+		`{"info_name":0,"info_value":[0,"Data-frame server (DuckDB)"]}`+"\n"+
 			`{"info_name":3,"info_value":[1,true]}`+"\n"+
 			`{"info_name":4,"info_value":[1,false]}`)
 	reader, err = connection.GetTableTypes(t.Context())

@@ -141,7 +141,7 @@ func TestMetadataHasTheSchemasThatFlightSqlGivesIt(t *testing.T) {
 		{"types", func() (*flight.FlightInfo, error) { number := int32(16); return client.GetXdbcTypeInfo(ctx, &number) }, schema_ref.XdbcTypeInfo, ""},
 		{"facts", func() (*flight.FlightInfo, error) {
 			return client.GetSqlInfo(ctx, []flightsql.SqlInfo{flightsql.SqlInfoFlightSqlServerName})
-		}, schema_ref.SqlInfo, `{"info_name":0,"value":[0,"Data-frame server"]}`},
+		}, schema_ref.SqlInfo, `{"info_name":0,"value":[0,"Data-frame server (DuckDB)"]}`},
 	} {
 		t.Run(one.name, func(t *testing.T) {
 			info, err := one.ask()

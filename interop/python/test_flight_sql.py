@@ -271,7 +271,7 @@ class Metadata(FlightSql):
 
     def test_says_what_the_server_is(self):
         info = self.connection.adbc_get_info()
-        self.assertEqual(info["vendor_name"], "Data-frame server")
+        self.assertEqual(info["vendor_name"], "Data-frame server (DuckDB)")
 
     def test_knows_one_catalogue_and_one_schema(self):
         self.assertEqual(self.connection.adbc_current_catalog, "memory")

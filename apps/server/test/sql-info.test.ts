@@ -44,6 +44,15 @@ async function ask(sql: string): Promise<unknown> {
   return dataset ?? code;
 }
 
+test('the vendor is named with its engine and the version of that', async () => {
+  const [[version]] = (await ask('select version()')) as [[string]];
+  const engine = `DuckDB ${version.slice(1)}`;
+  expect([facts.get(0), facts.get(1)]).toEqual([
+    'Data-frame server (DuckDB)',
+    expect.stringMatching(new RegExp(`^\\d+\\.\\d+\\.\\d+ \\(${engine}\\)$`)),
+  ]);
+});
+
 describe('a fact about the syntax is so', () => {
   test.each([
     [503, 1, 'select ID from COINS order by 1', [[1], [2]]],

@@ -76,6 +76,8 @@ export interface Engine {
   query(call: Call, sql: string, options?: QueryOptions): Promise<QueryResult>;
   /** Checks a statement as `query` does, without running it. */
   describe(call: Call, sql: string): Promise<StatementInfo>;
+  /** The product that runs the SQL, and its version: `DuckDB 1.5.6`. Default: not known. */
+  readonly product?: string;
   /** Returns the number of its processes. Default: it has none of its own. */
   readonly processes?: () => number;
   close(): Promise<void>;

@@ -100,6 +100,7 @@ export function createService(options: ServiceOptions): Service {
     ...queries,
     ...createInsertOperations(inserting),
     ...createRegistryOperations({ running, authorize, audit }),
+    sqlProduct: engines.local?.product,
     encodeParquet,
 
     hasTsdb: tsdb !== undefined,

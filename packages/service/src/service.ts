@@ -255,6 +255,8 @@ export interface Service extends Operations {
   readonly version: string;
   /** The configured engines. */
   readonly engines: readonly EngineName[];
+  /** The product that runs SQL over frames, and its version: `DuckDB 1.5.6`; undefined if it is not known. */
+  readonly sqlProduct?: string | undefined;
   /** Writes Parquet files; undefined if that is not supported. */
   readonly encodeParquet?: ParquetEncoder | undefined;
   /** Whether SQL can be forwarded. */

@@ -48,6 +48,9 @@ export interface SqlEngineOptions extends SqlChildOptions {
   readonly onChild?: (child: Pick<ChildLink, 'exited'>) => void;
 }
 
+/** The version of DuckDB in the children. This process does not load it, so it cannot ask. */
+const DUCKDB_VERSION = '1.5.6';
+
 /** Creates an engine that runs SQL on the frames of a store, in sandboxed child processes. */
 export function createSqlEngine(options: SqlEngineOptions): Engine {
   const { store, tempDirectory, timeoutMs = 60_000 } = options;
@@ -113,6 +116,7 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
         statement.end();
         return { schema, parameters: parameterSchema(parameters) };
       }),
+    product: `DuckDB ${DUCKDB_VERSION}`,
     processes: () => children.size(),
     async close() {
       for (const limit of limits) limit.abort(new ServiceError('unavailable', 'The engine is closed.'));

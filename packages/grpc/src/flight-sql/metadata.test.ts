@@ -60,7 +60,20 @@ describe('tables', () => {
   test('have their schemas if these are requested', async () => {
     const table = await get(sql, tablesOf({ includeSchema: true, tableNameFilterPattern: 'trades' }));
     const schema: Uint8Array = table.getChild('table_schema')?.get(0);
-    expect(tableFromIPC(schema).schema.fields.map(String)).toEqual(['id: Int64']);
+    const { fields } = tableFromIPC(schema).schema;
+    expect(fields.map(String)).toEqual(['id: Int64']);
+    expect(Object.fromEntries(fields[0]?.metadata ?? [])).toEqual({
+      'ARROW:FLIGHT:SQL:CATALOG_NAME': 'memory',
+      'ARROW:FLIGHT:SQL:SCHEMA_NAME': 'main',
+      'ARROW:FLIGHT:SQL:TABLE_NAME': 'trades',
+      'ARROW:FLIGHT:SQL:TYPE_NAME': 'BIGINT',
+      'ARROW:FLIGHT:SQL:PRECISION': '19',
+      'ARROW:FLIGHT:SQL:SCALE': '0',
+      'ARROW:FLIGHT:SQL:IS_AUTO_INCREMENT': '0',
+      'ARROW:FLIGHT:SQL:IS_CASE_SENSITIVE': '0',
+      'ARROW:FLIGHT:SQL:IS_READ_ONLY': '1',
+      'ARROW:FLIGHT:SQL:IS_SEARCHABLE': '1',
+    });
   });
 
   test('have their columns under their SQL names', async () => {

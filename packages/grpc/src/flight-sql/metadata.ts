@@ -5,6 +5,7 @@ import type { flightSql } from '@svc/proto';
 import type { Service } from '@svc/service';
 import { Schema } from 'apache-arrow';
 import { CATALOG, SCHEMA, TABLE_TYPE } from '@svc/frames/statements';
+import { withColumnMetadata } from './column-metadata.ts';
 import type { Command } from './command.ts';
 import { likePattern } from './like-pattern.ts';
 import {
@@ -53,7 +54,7 @@ export async function readMetadata(service: Service, call: Call, command: Metada
   if (command.name === 'CommandGetTableTypes') return smallTable(TABLE_TYPES_SCHEMA, [[TABLE_TYPE]]);
   if (command.name === 'CommandGetTables') return readTables(service, call, command.message);
   if (command.name === 'CommandGetXdbcTypeInfo') return xdbcTypes(command.message.dataType);
-  if (command.name === 'CommandGetSqlInfo') return sqlInfo(command.message.info, await service.health());
+  if (command.name === 'CommandGetSqlInfo') return sqlInfo(command.message.info, service);
   if (command.name === 'CommandGetDbSchemas') {
     return smallTable(DB_SCHEMAS_SCHEMA, hasSchema(command.message) ? [[CATALOG, SCHEMA]] : []);
   }
@@ -90,10 +91,8 @@ async function schemaOf(service: Service, call: Call, { handle }: FrameInfo): Pr
     reading.close();
     const { fields, metadata } = reading.stream.schema;
     const names = sqlNames(fields.map(({ name }) => name));
-    return new Schema(
-      fields.map((field, i) => field.clone({ name: names[i] ?? field.name })),
-      metadata,
-    );
+    const named = fields.map((field, i) => field.clone({ name: names[i] ?? field.name }));
+    return withColumnMetadata(new Schema(named, metadata), handle);
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'handle_not_found') return undefined;
     throw error;

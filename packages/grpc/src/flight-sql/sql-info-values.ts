@@ -15,6 +15,8 @@ export type SqlInfoValue =
 export interface SqlInfoOptions {
   /** The version of the server. */
   readonly version: string;
+  /** The product that runs the SQL, and its version. Default: not known. */
+  readonly sqlProduct?: string | undefined;
 }
 
 const NOT_KNOWN = 0n;
@@ -24,8 +26,10 @@ const NONE = { choice: 0 };
 const words = (text: string) => ({ texts: text.trim().split(/\s+/) });
 
 /** Returns the info values by their numbers in Flight SQL. */
-export function sqlInfoValues({ version }: SqlInfoOptions): ReadonlyMap<number, SqlInfoValue> {
-  return new Map([[0, 'Data-frame server'], [1, version], ...FACTS]);
+export function sqlInfoValues({ version, sqlProduct }: SqlInfoOptions): ReadonlyMap<number, SqlInfoValue> {
+  const [name] = sqlProduct?.split(' ') ?? [];
+  const within = (text: string, engine: string | undefined): string => (engine ? `${text} (${engine})` : text);
+  return new Map([[0, within('Data-frame server', name)], [1, within(version, sqlProduct)], ...FACTS]);
 }
 
 /** Words that the engine reserves in addition to SQL:2003. */

@@ -4,6 +4,7 @@ import { parseUpdate } from '@svc/frames/statements';
 import { flight, flightSql, packFlightSql } from '@svc/proto';
 import type { Service } from '@svc/service';
 import { DataType, Field, Schema, TimeMillisecond, TimestampMillisecond, Utf8 } from 'apache-arrow';
+import { withColumnMetadata } from '../flight-sql/column-metadata.ts';
 import { decodeMessage, notOffered, unpack } from '../flight-sql/command.ts';
 import type { EngineChoice } from '../flight-sql/engine-choice.ts';
 import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
@@ -120,7 +121,7 @@ function statementActions({ service, statements }: FlightActionsOptions): Readon
         const statement = { sql: query, engine, update, parameterCount, params: [] };
         const result = flightSql.ActionCreatePreparedStatementResult.encode({
           preparedStatementHandle: statements.create(call, statement),
-          datasetSchema: info ? schemaBytes(info.schema) : NOTHING,
+          datasetSchema: info ? schemaBytes(withColumnMetadata(info.schema)) : NOTHING,
           parameterSchema: parameters.fields.length > 0 ? schemaBytes(bindable(parameters)) : NOTHING,
           isUpdate: info === undefined,
         });

@@ -4,6 +4,7 @@ import { parseUpdate } from '@svc/frames/statements';
 import type { flight } from '@svc/proto';
 import type { EngineName, Service } from '@svc/service';
 import { Schema } from 'apache-arrow';
+import { withColumnMetadata } from '../flight-sql/column-metadata.ts';
 import type { Command } from '../flight-sql/command.ts';
 import { isMetadataCommand, metadataSchema } from '../flight-sql/metadata.ts';
 import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
@@ -58,7 +59,7 @@ export function createFlightDescriber({
       const sql = command.message.query;
       const statement = { sql, params: [], engine };
       if (parseUpdate(sql)) return { source: { kind: 'update', ...statement }, schema: NO_COLUMNS };
-      return { source: { kind: 'query', ...statement }, schema: await schemaOf(statement) };
+      return { source: { kind: 'query', ...statement }, schema: withColumnMetadata(await schemaOf(statement)) };
     }
     if (command.name === 'CommandPreparedStatementQuery') {
       const prepared = statements.get(call, command.message.preparedStatementHandle);
@@ -67,7 +68,7 @@ export function createFlightDescriber({
       if (prepared.update) return { source: { kind: 'update', ...statement }, schema: NO_COLUMNS };
       const isBound = params.length >= prepared.parameterCount;
       const schema = isBound ? await schemaOf(statement) : (await service.describeQuery(call, sql, preparedFor)).schema;
-      return { source: { kind: 'query', ...statement }, schema };
+      return { source: { kind: 'query', ...statement }, schema: withColumnMetadata(schema) };
     }
     throw new ServiceError('invalid_argument', `${command.name} is not something to read.`, {
       hint: 'Send it with DoPut.',

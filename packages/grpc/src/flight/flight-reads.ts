@@ -5,6 +5,7 @@ import { encapsulate, encodeArrowSchema } from '@svc/frames/internal';
 import { flight } from '@svc/proto';
 import type { EngineName, Service, SqlResult } from '@svc/service';
 import type { Schema } from 'apache-arrow';
+import { streamWithColumnMetadata } from '../flight-sql/column-metadata.ts';
 import { parseCommand } from '../flight-sql/command.ts';
 import { isMetadataCommand, type MetadataCommand, readMetadata } from '../flight-sql/metadata.ts';
 import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
@@ -119,7 +120,11 @@ export function createFlightReads({ service, tickets, pending, statements }: Fli
 const NOT_WANTED = new ServiceError('cancelled', 'Only the schema of the result was requested.');
 
 function openResult(result: SqlResult): OpenFlight {
-  return { stream: result, onBytes: (bytes) => result.sent(bytes), close: () => result.close() };
+  return {
+    stream: streamWithColumnMetadata(result),
+    onBytes: (bytes) => result.sent(bytes),
+    close: () => result.close(),
+  };
 }
 
 function metadataCommand(bytes: Uint8Array): MetadataCommand {
