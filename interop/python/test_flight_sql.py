@@ -50,6 +50,33 @@ class FlightSql(unittest.TestCase):
         return raised.exception
 
 
+class Lists(FlightSql):
+    def test_are_bound_as_parameters(self):
+        day = dt.date(2024, 1, 2)
+        at = dt.datetime(2024, 1, 2, 3, 4, 5, 678901)
+        for values in (
+            [1, None, 2**62],
+            [1.5, float("inf"), None, -0.0],
+            ["a, b", 'q"x', "NULL", None, "", "\\n\n", "[x]", "it's", " s ", "😀"],
+            [True, None],
+            [decimal.Decimal("1.50"), None],
+            [day, None],
+            [at],
+            [b"\x00\xff'\\", None],
+            [[1, 2], [], None],
+            [["a", '"'], ["["]],
+        ):
+            with self.subTest(values):
+                self.assertEqual(self.query("SELECT ? AS x", (values,))["x"].to_pylist(), [values])
+
+    def test_select_rows(self):
+        table = self.query("SELECT id FROM sql_trades WHERE list_contains(?, id) ORDER BY id", ([3, 1, 7],))
+        self.assertEqual(table["id"].to_pylist(), [1, 3])
+
+    def test_that_are_empty_are_bound(self):
+        self.assertEqual(self.query("SELECT len(?) AS n", ([],))["n"].to_pylist(), [0])
+
+
 class Queries(FlightSql):
     def test_answer_rows(self):
         table = self.query("SELECT symbol, price * 2 AS twice FROM sql_trades WHERE id < 3 ORDER BY id")

@@ -10,6 +10,8 @@ const TYPES = new Set(
   ),
 );
 const DECIMAL = /^DECIMAL\(\d{1,2},\s*\d{1,2}\)$/;
+/** The end of the type of a list. */
+const LISTS = /(?:\[\]){1,8}$/;
 const MAX_INTEGER = 2 ** 31;
 const MAX_BIGINT = 2n ** 63n;
 
@@ -22,9 +24,10 @@ export function sqlParam(value: SqlValue): SqlParam {
   if (typeof value === 'number') return { type: numberType(value), text: numberText(value) };
   if (value instanceof Uint8Array) return { type: 'BLOB', text: blobText(value) };
   const type = value.type.trim().toUpperCase();
-  if (!TYPES.has(type) && !DECIMAL.test(type)) {
+  const element = type.replace(LISTS, '');
+  if (!TYPES.has(element) && !DECIMAL.test(element)) {
     throw new ServiceError('invalid_argument', `A parameter has the unknown type ${quoted(value.type)}.`, {
-      hint: `Use one of: ${[...TYPES].join(', ')}, DECIMAL(precision, scale).`,
+      hint: `Use one of: ${[...TYPES].join(', ')}, DECIMAL(precision, scale), or a list of one of them: INTEGER[].`,
     });
   }
   return { type, text: value.text };

@@ -1,6 +1,7 @@
 import { quoted, ServiceError } from '@svc/errors';
 import { columnTypeName, encodeJsonTable, type FrameStream, type SqlValue } from '@svc/frames';
-import { DataType, type Field, type RecordBatch, TimeUnit, type Vector } from 'apache-arrow';
+import { DataType, type Field, type RecordBatch, TimeUnit, Vector } from 'apache-arrow';
+import { castType, elementOf } from './column-metadata.ts';
 
 /** Reads the one row of values that a client binds to the parameters of a statement. */
 export async function boundParams(stream: FrameStream): Promise<readonly SqlValue[]> {
@@ -14,7 +15,7 @@ export async function boundParams(stream: FrameStream): Promise<readonly SqlValu
     });
   }
   const texts = await jsonRow({ schema: stream.schema, batches: onlyBatch(batch) });
-  return stream.schema.fields.map((field, i) => valueOf(field, batch.getChildAt(i), texts[i]));
+  return stream.schema.fields.map((field, i) => valueOf(field, batch.getChildAt(i)?.get(0), texts[i]));
 }
 
 async function* onlyBatch(batch: RecordBatch): AsyncGenerator<RecordBatch, void, undefined> {
@@ -35,9 +36,10 @@ function hasRow(table: unknown): table is { readonly dataset: readonly [readonly
   return Array.isArray(table.dataset) && Array.isArray(table.dataset[0]);
 }
 
-function valueOf(field: Field, column: Vector | null, json: unknown): SqlValue {
-  const value: unknown = column?.get(0);
+/** Returns the value of a parameter. `value` is as Arrow has it, and `json` as JSON. */
+function valueOf(field: Field, value: unknown, json: unknown): SqlValue {
   if (value === null || value === undefined) return null;
+  if (value instanceof Vector && Array.isArray(json)) return listOf(field, value, json);
   // JSON has no NaN.
   if (DataType.isFloat(field.type) && typeof value === 'number') return { type: 'DOUBLE', text: floatText(value) };
   if (typeof json === 'boolean' || typeof json === 'number') return json;
@@ -51,6 +53,25 @@ function valueOf(field: Field, column: Vector | null, json: unknown): SqlValue {
   if (name === 'TIME' && typeof value === 'bigint') checkMicroseconds(field, value, json);
   if (SAME_NAMES.has(name) || name.startsWith('DECIMAL')) return { type: name, text: json };
   throw notBindable(field);
+}
+
+/** Writes a list as SQL casts it from a text. */
+function listOf(field: Field, values: Vector, json: readonly unknown[]): SqlValue {
+  const element = elementOf(field);
+  const texts = json.map((item, i) => elementText(valueOf(element, values.get(i), item)));
+  return { type: castType(field), text: `[${texts.join(', ')}]` };
+}
+
+function elementText(value: SqlValue): string {
+  if (value === null) return 'NULL';
+  if (typeof value === 'boolean' || typeof value === 'number' || typeof value === 'bigint') return String(value);
+  if (value instanceof Uint8Array) return quotedElement(Buffer.from(value).toString('hex').replaceAll(/../g, '\\x$&'));
+  if (typeof value === 'string') return quotedElement(value);
+  return value.type.endsWith('[]') ? value.text : quotedElement(value.text);
+}
+
+function quotedElement(text: string): string {
+  return `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
 /** Types with the same name and text form in SQL. */

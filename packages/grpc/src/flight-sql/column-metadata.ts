@@ -1,5 +1,5 @@
 import { columnTypeName, type FrameStream } from '@svc/frames';
-import { typeOf, valueTypeOf } from '@svc/frames/internal';
+import { childrenOf, typeOf, valueTypeOf } from '@svc/frames/internal';
 import { CATALOG, SCHEMA } from '@svc/frames/statements';
 import { DataType, type Field, Schema, TimeUnit } from 'apache-arrow';
 
@@ -74,6 +74,22 @@ function metadataOf(field: Field, table: string | undefined): readonly (readonly
     ...(table !== undefined && { CATALOG_NAME: CATALOG, SCHEMA_NAME: SCHEMA, TABLE_NAME: table }),
   };
   return Object.entries(values).flatMap(([key, value]) => (value === undefined ? [] : [[PREFIX + key, `${value}`]]));
+}
+
+/** Returns the type of a column as it is written in a cast. */
+export function castType(field: Field): string {
+  const type = typeOf(field);
+  if (DataType.isList(type) || DataType.isFixedSizeList(type)) return `${castType(elementOf(field))}[]`;
+  const { name, precision, scale } = sqlTypeOf(field);
+  if (name === 'DECIMAL') return `DECIMAL(${precision},${scale})`;
+  return name === 'TIMESTAMP WITH TIME ZONE' ? 'TIMESTAMPTZ' : name;
+}
+
+/** Returns the column of the elements of a list. */
+export function elementOf(field: Field): Field {
+  const [element] = childrenOf(field);
+  if (element === undefined) throw new Error('A list has no column of elements.');
+  return element;
 }
 
 function sqlTypeOf(field: Field): SqlType {
