@@ -4,7 +4,8 @@ import { axisOf, type Range } from '../src/chart/axis.ts';
 import { bucketsOf } from '../src/chart/bucket.ts';
 import type { ChartReader } from '../src/chart/chart-reader.ts';
 import type { ChartSource } from '../src/chart/chart-source.ts';
-import { createMemoryReader } from '../src/chart/memory-reader.ts';
+import { createMemoryReader } from '../src/chart/memory/memory-reader.ts';
+import { createSlices } from '../src/chart/memory/slices.ts';
 import { createSqlReader } from '../src/chart/sql-reader.ts';
 import { parsePlan } from '../src/plan/plan.ts';
 import type { Aggregate } from '../src/state/tabs.ts';
@@ -30,7 +31,7 @@ beforeAll(async () => {
     from range(3000) x(i)`,
   );
   sql = createSqlReader(source, engine.ask);
-  memory = createMemoryReader(await rowsInMemory(source, engine.ask));
+  memory = createMemoryReader(await rowsInMemory(source, engine.ask), createSlices());
 });
 afterAll(() => Promise.all(ends.map((end) => end())));
 
@@ -88,8 +89,8 @@ describe('SQL and rows in memory agree', () => {
     const rows = await rowsInMemory(source, engine.ask);
     for (const [index, { name, type }] of source.columns.entries()) {
       if (type === 'ARRAY') continue;
-      const answer = await summarise(source, index, false, engine.ask);
-      const expected = await summarise({ ...source, rows }, index, false, engine.ask);
+      const answer = await summarise(source, index, engine);
+      const expected = await summarise({ ...source, rows }, index, engine);
       const { min, max, mean } = answer;
       // Sums of doubles depend on their order.
       expect({ name, ...answer }).toEqual({ name, ...expected, min, max, mean });
@@ -100,7 +101,7 @@ describe('SQL and rows in memory agree', () => {
 });
 
 test('a summary counts nulls and values that are not finite apart', async () => {
-  const { nulls, notFinite, rows, min } = await summarise(source, fieldOf(source, 'odd').index, false, engine.ask);
+  const { nulls, notFinite, rows, min } = await summarise(source, fieldOf(source, 'odd').index, engine);
   expect({ nulls, notFinite, rows, min }).toEqual({ nulls: 40, notFinite: 60, rows: 3000, min: '0.25' });
 });
 
@@ -109,14 +110,14 @@ test('a summary of the largest 128-bit numbers has a mean', async () => {
     'large',
     'select 170141183460469231731687303715884105727 - range as v from range(9)',
   );
-  expect(await summarise(large, 0, false, engine.ask)).toMatchObject({
+  expect(await summarise(large, 0, engine)).toMatchObject({
     max: '170141183460469231731687303715884105727',
     mean: '1.7014118346046923e+38',
   });
 });
 
 test('a summary of nested values has no lowest and highest value', async () => {
-  const summary = await summarise(source, fieldOf(source, 'list').index, false, engine.ask);
+  const summary = await summarise(source, fieldOf(source, 'list').index, engine);
   expect(summary).toMatchObject({ nulls: 0, distinct: 3000, min: null, max: null, mean: null, histogram: undefined });
 });
 
@@ -126,7 +127,11 @@ test('a cut summary reads the first rows only', async () => {
     from: '(select i from range(1000005) x(i))',
     engine: 'local' as const,
   };
-  expect(await summarise(long, 0, true, engine.ask)).toMatchObject({ rows: 1_000_000, min: '0', max: '999999' });
+  expect(await summarise(long, 0, { ask: engine.ask, isCut: true })).toMatchObject({
+    rows: 1_000_000,
+    min: '0',
+    max: '999999',
+  });
 });
 
 test('the plan of a statement has its operators with rows and parts of the time', async () => {

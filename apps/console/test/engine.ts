@@ -1,10 +1,11 @@
+import { signal } from '@preact/signals';
 import { type Api, createApi } from '../src/api/api.ts';
 import { askTable } from '../src/api/table.ts';
 import type { ColumnInfo } from '../src/api/types.ts';
 import type { Field } from '../src/chart/chart-reader.ts';
 import type { ChartSource } from '../src/chart/chart-source.ts';
 import type { Ask } from '../src/chart/sql-reader.ts';
-import type { Cell, RowSource } from '../src/rows/row-source.ts';
+import type { MemoryRows } from '../src/rows/memory-rows.ts';
 import { startProcess } from '../../server/test/server-process.ts';
 
 /** A server with a frame, as the console sees both. */
@@ -43,32 +44,18 @@ export function fieldOf({ columns }: ChartSource, name: string): Field {
 }
 
 /** Reads all rows of a source into memory, as an answer has them. */
-export async function rowsInMemory(source: ChartSource, ask: Ask): Promise<RowSource> {
+export async function rowsInMemory(source: ChartSource, ask: Ask): Promise<MemoryRows> {
   const names = source.columns.map(({ name }) => `"${name}"`);
   // JSON has null for NaN.
   const flags = source.columns.map(({ type }, i) => (/^(DOUBLE|FLOAT)$/.test(type) ? `isnan(${names[i]})` : 'false'));
   const { rows } = await ask(`select ${[...names, ...flags].join(', ')} from ${source.from}`);
-  const cells = rows.map((row) =>
-    source.columns.map((_, i): Cell => {
-      const value = row[i];
-      if (row[names.length + i] === true) return { text: 'NaN', look: 'nan' };
-      if (value === null) return { text: 'null', look: 'null' };
-      return value === '' ? { text: '', look: 'empty' } : { text: textOf(value), look: 'value' };
+  const texts = rows.map((row) =>
+    source.columns.map((_, i) => {
+      if (row[names.length + i] === true) return 'NaN';
+      return row[i] === null ? null : textOf(row[i]);
     }),
   );
-  const fixed = (value: unknown): never => ({ value, peek: () => value }) as never;
-  return {
-    columns: source.columns,
-    rowCount: fixed(cells.length),
-    revision: fixed(0),
-    failure: fixed(undefined),
-    isOutdated: fixed(false),
-    cell: (row, column) => cells[row]?.[column],
-    want: () => {},
-    wholeText: async (row, column) => cells[row][column].text,
-    retry: () => {},
-    close: () => {},
-  };
+  return { rowCount: signal(texts.length), text: (row, column) => texts[row][column] };
 }
 
 function textOf(value: unknown): string {

@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { axisOf, distance, type Place, type Range, shifted } from '../src/chart/axis.ts';
-import type { LinePoints } from '../src/chart/chart-reader.ts';
+import type { ChartReader, LinePoints } from '../src/chart/chart-reader.ts';
 import type { ChartSource } from '../src/chart/chart-source.ts';
+import { linesOfPixels } from '../src/chart/line-reader.ts';
 import { extentSql, m4Sql } from '../src/chart/m4-sql.ts';
-import { createMemoryReader, placeFromText, valueText } from '../src/chart/memory-reader.ts';
+import { createMemoryReader } from '../src/chart/memory/memory-reader.ts';
 import { relationOf } from '../src/chart/relation.ts';
-import { createSqlReader, linesOfPixels } from '../src/chart/sql-reader.ts';
-import type { RowSource } from '../src/rows/row-source.ts';
+import { createSlices } from '../src/chart/memory/slices.ts';
+import { createSqlReader } from '../src/chart/sql-reader.ts';
+import { textReader } from '../src/chart/memory/value-text.ts';
+import { placeFromText } from '../src/chart/place-text.ts';
+import type { MemoryRows } from '../src/rows/memory-rows.ts';
 import { type Engine, fieldOf, rowsInMemory, startEngine } from './engine.ts';
 
 const ROWS = 1800;
@@ -14,7 +18,8 @@ const WIDTH = 60;
 const ends: (() => Promise<void>)[] = [];
 let engine: Engine;
 let source: ChartSource;
-let memory: RowSource;
+let rows: MemoryRows;
+let memory: ChartReader;
 
 beforeAll(async () => {
   engine = await startEngine((end) => ends.push(end));
@@ -31,7 +36,8 @@ beforeAll(async () => {
       (hash(i + 5) % 1000000007)::decimal(38, 6) * 1.5 as w, case i % 3 when 0 then null when 1 then 'one' else 'it''s' end as s
     from range(${ROWS}) x(i) order by hash(i)`,
   );
-  memory = await rowsInMemory(source, engine.ask);
+  rows = await rowsInMemory(source, engine.ask);
+  memory = createMemoryReader(rows, createSlices());
 });
 afterAll(() => Promise.all(ends.map((end) => end())));
 
@@ -40,8 +46,8 @@ function allPoints(xName: string, yName: string): { place: Place; text: string }
   const x = fieldOf(source, xName);
   const y = fieldOf(source, yName);
   const points = Array.from({ length: ROWS }, (_, row) => ({
-    place: placeFromText(axisOf(x.type)!, valueText(memory, row, x)),
-    text: valueText(memory, row, y),
+    place: placeFromText(axisOf(x.type)!, textReader(rows, x)(row)),
+    text: textReader(rows, y)(row),
   }));
   return points
     .filter((point): point is { place: Place; text: string } => point.place !== undefined && point.text !== null)
@@ -102,14 +108,14 @@ describe.each(AXES)('M4 over the column %s', (xName) => {
     const y = ['v', 'w'].map((name) => fieldOf(source, name));
     const columns = { relation: relationOf(source), axis, x, y };
     const extent = (await createSqlReader(source, engine.ask).extent(x))!;
-    expect(extent).toEqual(await createMemoryReader(memory).extent(x));
+    expect(extent).toEqual(await memory.extent(x));
     const length = distance(extent.range.lo, extent.range.hi);
     const range =
       from === 0
         ? extent.range
         : { lo: shifted(extent.range.lo, length * from), hi: shifted(extent.range.lo, length * to) };
-    const { rows } = await engine.ask(m4Sql(columns, range, WIDTH, range));
-    const lines = linesOfPixels(columns, rows, 2);
+    const answer = await engine.ask(m4Sql(columns, range, WIDTH, range));
+    const lines = linesOfPixels(columns, answer.rows);
     for (const [i, line] of lines.entries()) {
       const points = allPoints(xName, y[i].name).filter(({ place }) => place >= range.lo && place <= range.hi);
       const known = line.places.flatMap((place, at) =>
@@ -154,16 +160,36 @@ test('few rows are read as they are, with their gaps, and with the points on bot
   const range = { lo: shifted(extent.range.lo, 900), hi: shifted(extent.range.lo, 1200) };
   const request = { x, y, range, extent, width: 200 };
   const answer = await reader.line(request);
-  const expected = await createMemoryReader(memory).line(request);
   expect(answer.isWhole).toBe(true);
   for (const [i, { places, texts }] of answer.lines.entries()) {
-    expect(pairs({ places, texts })).toEqual(
-      pairs(expected.lines[i]).filter(({ place }) => place >= places[0] && place <= places.at(-1)!),
-    );
+    const expected = allPoints('l', y[i].name).filter(({ place }) => place >= places[0] && place <= places.at(-1)!);
+    expect(pairs({ places, texts }).filter(({ text }) => text !== null)).toEqual(expected);
     expect(places[0] < range.lo).toBe(true);
     expect(places.at(-1)! > range.hi).toBe(true);
   }
   expect(answer.lines[0].texts).toContain(null);
+});
+
+test.each([
+  ['all', 't', ['v', 'w'], 0, 1],
+  ['a part', 't', ['v', 'w'], 0.31, 0.72],
+  ['a part', 'r', ['v'], 0.31, 0.72],
+  ['a part with few rows', 'd', ['w', 'v'], 0.5, 0.52],
+  ['a part without rows', 'l', ['w', 'v'], 0.50001, 0.50002],
+] as const)('SQL and rows in memory agree on the lines of %s of the range of %s', async (_, xName, names, from, to) => {
+  const x = fieldOf(source, xName);
+  const y = names.map((name) => fieldOf(source, name));
+  const reader = createSqlReader(source, engine.ask);
+  const extent = (await reader.extent(x))!;
+  const length = distance(extent.range.lo, extent.range.hi);
+  const range = { lo: shifted(extent.range.lo, length * from), hi: shifted(extent.range.lo, length * to) };
+  const request = { x, y, range, extent, width: WIDTH };
+  const answer = await reader.line(request);
+  expect(answer).toEqual(await memory.line(request));
+  const by = { field: fieldOf(source, 's'), values: ['one', null] };
+  expect(await reader.line({ ...request, y: y.slice(0, 1), by })).toEqual(
+    await memory.line({ ...request, y: y.slice(0, 1), by }),
+  );
 });
 
 test('a range between two rows has the point before and the point after it', async () => {
@@ -183,7 +209,7 @@ test('a line splits by the values of a column; null is one of them', async () =>
   const extent = (await reader.extent(x))!;
   const request = { x, y: [fieldOf(source, 'w')], by, range: extent.range, extent, width: 4000 };
   const answer = await reader.line(request);
-  expect(answer).toEqual(await createMemoryReader(memory).line(request));
+  expect(answer).toEqual(await memory.line(request));
   expect(answer.lines.map(({ places }) => places.length)).toEqual([600, 600, 600]);
 });
 

@@ -13,9 +13,10 @@ import type { ChartSource } from './chart-source.ts';
 import { chosenColumns, type ChosenColumns, defaultChoice } from './choose.ts';
 import type { Drawing } from './draw.ts';
 import { loadChart } from './load-chart.ts';
-import { createMemoryReader } from './memory-reader.ts';
+import { createMemoryReader } from './memory/memory-reader.ts';
 import { placeText } from './place-text.ts';
 import { PointsTable } from './PointsTable.tsx';
+import { createSlices } from './memory/slices.ts';
 import { createSqlReader } from './sql-reader.ts';
 import { type Move, MOVE_KEYS, moved, within } from './zoom.ts';
 
@@ -71,8 +72,10 @@ function Chart({ app, source, choice, columns }: ChartProps): JSX.Element {
   const load = (): void => {
     if (width === undefined) return;
     void asking
-      .run(source.engine, (ask) => {
-        const reader = source.rows ? createMemoryReader(source.rows) : createSqlReader(source, ask);
+      .run(source.engine, (ask, signal) => {
+        const reader = source.rows
+          ? createMemoryReader(source.rows, createSlices(signal))
+          : createSqlReader(source, ask);
         return loadChart(reader, { choice, columns, range, extent: extent.current, width });
       })
       .then((loaded) => {

@@ -20,8 +20,11 @@ export interface AskingState {
 /** Runs statements one after the other, with progress, until they are cancelled or others replace them. */
 export interface Asking {
   readonly state: ReadonlySignal<AskingState>;
-  /** Runs work that asks; ends what ran before. Returns undefined if it failed, or was cancelled or replaced. */
-  run<T>(engine: EngineName, work: (ask: Ask) => Promise<T>): Promise<T | undefined>;
+  /**
+   * Runs work that asks, and ends what ran before; the signal says when the work itself has to end. Returns undefined if it
+   * failed, or was cancelled or replaced.
+   */
+  run<T>(engine: EngineName, work: (ask: Ask, signal: AbortSignal) => Promise<T>): Promise<T | undefined>;
   /** Ends the statements; closing the connection ends them at the server. */
   cancel(): void;
 }
@@ -55,7 +58,7 @@ export function createAsking(api: Api): Asking {
         }
       };
       try {
-        const result = await work(ask);
+        const result = await work(ask, ended);
         if (ended.aborted) return undefined;
         show({ ...IDLE });
         return result;

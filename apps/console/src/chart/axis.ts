@@ -81,6 +81,7 @@ export function commonAxis(axes: readonly Axis[]): Axis {
 /** Reads a place from a value of an answer: the number of units, as digits or as a number. */
 export function placeFrom(axis: Axis, value: unknown): Place | undefined {
   if (value === null || value === undefined) return undefined;
+  if (typeof value === 'bigint') return value;
   if (axis.kind === 'real') {
     const number = Number(value);
     return Number.isFinite(number) ? number : undefined;

@@ -1,6 +1,6 @@
-import { type Axis, type Place, type Range, secondsOf, type TimeAxis } from './axis.ts';
+import type { Axis, Place, Range, TimeAxis } from './axis.ts';
 import { literal } from './relation.ts';
-import { floorTo, roundStep, timeStep, wholeStep } from './ticks.ts';
+import { floorTo, monthOf, roundStep, startOfMonth, timeStep, wholeStep } from './ticks.ts';
 
 /** Round, equally long parts of an axis: of calendar months, too. */
 export interface Bucket {
@@ -23,9 +23,15 @@ export function bucketsOf(axis: Axis, range: Range, most: number): Bucket {
 
 function unitBuckets(lo: bigint, step: bigint): Bucket {
   const anchor = floorTo(lo, step);
+  const stepNumber = Number(step);
   return {
     sql: `cast((p - ${anchor}) // ${step} as bigint)`,
-    of: (place) => Number((floorTo(BigInt(place), step) - anchor) / step),
+    of(place) {
+      const units = BigInt(place) - anchor;
+      const near = Number(units);
+      // The quotient of two exact doubles never reaches a whole number that it should not.
+      return Number.isSafeInteger(near) ? Math.floor(near / stepNumber) : Number(floorTo(units, step) / step);
+    },
     start: (key) => anchor + BigInt(key) * step,
   };
 }
@@ -41,19 +47,10 @@ function realBuckets(lo: number, hi: number, most: number): Bucket {
 
 function monthBuckets(axis: TimeAxis, months: number): Bucket {
   const time = axis.unit === 'us' ? 'make_timestamp(p)' : 'make_timestamp_ns(p)';
-  const perMs = secondsOf(axis) / 1000n;
   return {
     sql: `cast(floor((year(${time}) * 12 + month(${time}) - 1) / ${months}) as bigint)`,
-    of(place) {
-      const date = new Date(Number(floorTo(BigInt(place), perMs) / perMs));
-      return Math.floor((date.getUTCFullYear() * 12 + date.getUTCMonth()) / months);
-    },
-    start(key) {
-      const date = new Date(0);
-      const month = key * months;
-      date.setUTCFullYear(Math.floor(month / 12), month - Math.floor(month / 12) * 12, 1);
-      return BigInt(date.getTime()) * perMs;
-    },
+    of: (place) => Math.floor(monthOf(axis, BigInt(place)) / months),
+    start: (key) => startOfMonth(axis, key * months),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { ColumnInfo, EngineName } from '../api/types.ts';
-import type { RowSource } from '../rows/row-source.ts';
+import type { MemoryRows } from '../rows/memory-rows.ts';
 
 /** What charts and summaries read: a frame, or the answer of a statement. */
 export interface ChartSource {
@@ -11,5 +11,5 @@ export interface ChartSource {
    * The rows in memory, if they are all there: they are read instead of the relation. Engines other than `local` need
    * them, because the SQL of charts is DuckDB's.
    */
-  readonly rows?: RowSource;
+  readonly rows?: MemoryRows;
 }

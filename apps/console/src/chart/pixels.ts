@@ -1,6 +1,6 @@
 import { type Axis, distance, type Place } from './axis.ts';
 import type { ChartData } from './chart-data.ts';
-import { placeFromText } from './memory-reader.ts';
+import { placeFromText } from './place-text.ts';
 
 /** A chart as numbers for pixels: distances from the start of the range, and from a base of the values. */
 export interface Pixels {

@@ -1,4 +1,6 @@
-import { type Axis, type Place, secondsOf, type TimeAxis } from './axis.ts';
+import { timestampText } from '../rows/time-text.ts';
+import type { Axis, Place, TimeAxis } from './axis.ts';
+import { dayOfMonth } from './calendar.ts';
 
 /** Returns the exact text of a place, as the server writes the value. */
 export function placeText(axis: Axis, place: Place): string {
@@ -23,31 +25,51 @@ export function unitsFromDecimal(text: string, scale: number): bigint | undefine
   return BigInt(`${sign}${whole}${fraction.padEnd(scale, '0')}`);
 }
 
-/** The last moment that JavaScript's dates have, in milliseconds. */
-const MAX_MS = 8_640_000_000_000_000n;
-
 /** Returns a time in ISO 8601, UTC, with all digits of its unit. */
-export function timeText(axis: TimeAxis, place: bigint): string {
-  const { ms, rest } = splitTime(axis, place);
-  if (ms > MAX_MS || ms < -MAX_MS) return `${place} ${axis.unit}`;
-  const digits = axis.unit === 'us' ? 3 : 6;
-  return `${new Date(Number(ms)).toISOString().slice(0, -1)}${String(rest).padStart(digits, '0')}Z`;
+export function timeText({ unit }: TimeAxis, place: bigint): string {
+  return timestampText(place, unit === 'us' ? 2 : 3);
 }
+
+const TIME = /^([+-]?\d{4,}-\d\d-\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?Z$/;
+const DAY_SECONDS = 86_400;
 
 /** Reads a time as the server writes it; undefined if it is none (`infinity`). */
 export function placeFromTime(axis: TimeAxis, text: string): bigint | undefined {
-  const match = /^([+-]?\d{4,}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/.exec(text);
+  const match = TIME.exec(text);
   if (!match) return undefined;
-  const [, day = '', time = '', fraction = ''] = match;
-  const year = /^[+-]/.test(day) ? `${day.slice(0, 1)}${day.slice(1).replace(/^\d+/, (y) => y.padStart(6, '0'))}` : day;
-  const ms = Date.parse(`${year}T${time}.000Z`);
-  if (Number.isNaN(ms)) return undefined;
+  const [, date = '', hours, minutes, seconds, fraction = ''] = match;
+  const second = dayOf(date) * DAY_SECONDS + Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
   const digits = axis.unit === 'us' ? 6 : 9;
-  return (BigInt(ms) / 1000n) * secondsOf(axis) + BigInt(fraction.padEnd(digits, '0').slice(0, digits));
+  const perSecond = 10 ** digits;
+  const rest = Number(fraction.padEnd(digits, '0').slice(0, digits));
+  const whole = second * perSecond + rest;
+  return Number.isSafeInteger(whole) ? BigInt(whole) : BigInt(second) * BigInt(perSecond) + BigInt(rest);
 }
 
-function splitTime(axis: TimeAxis, place: bigint): { readonly ms: bigint; readonly rest: bigint } {
-  const perMs = secondsOf(axis) / 1000n;
-  const rest = ((place % perMs) + perMs) % perMs;
-  return { ms: (place - rest) / perMs, rest };
+let lastDate = '';
+let lastDay = 0;
+
+/** Returns the day of a date, in days since 1970. The rows of a time series share their days: the last one is kept. */
+function dayOf(date: string): number {
+  if (date !== lastDate) {
+    const [month, day] = [date.slice(-5, -3), date.slice(-2)];
+    lastDay = dayOfMonth(Number(date.slice(0, -6)) * 12 + Number(month) - 1) + Number(day) - 1;
+    lastDate = date;
+  }
+  return lastDay;
+}
+
+/** Reads the place of a value from its text; undefined if it has none. */
+export function placeFromText(axis: Axis, text: string | null): Place | undefined {
+  if (text === null) return undefined;
+  if (axis.kind === 'time') return placeFromTime(axis, text);
+  if (axis.kind === 'whole') return unitsFromDecimal(text, axis.scale);
+  const number = Number(text);
+  return Number.isFinite(number) ? number : undefined;
+}
+
+/** Orders places of one axis. */
+export function comparePlaces(a: Place, b: Place): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }

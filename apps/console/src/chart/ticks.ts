@@ -1,4 +1,5 @@
 import { type Axis, distance, type Place, type Range, secondsOf, type TimeAxis } from './axis.ts';
+import { dayOfMonth, monthOfDay } from './calendar.ts';
 import { decimalText, timeText } from './place-text.ts';
 
 /** The marks of an axis, and their labels. */
@@ -112,19 +113,23 @@ function unitPlaces(axis: TimeAxis, lo: bigint, hi: bigint, step: bigint): bigin
 }
 
 function monthPlaces(axis: TimeAxis, lo: bigint, hi: bigint, months: number): bigint[] {
-  const perMs = secondsOf(axis) / 1000n;
-  const first = new Date(Number(floorTo(lo, perMs) / perMs));
-  let month = Math.floor((first.getUTCFullYear() * 12 + first.getUTCMonth()) / months) * months;
   const places: bigint[] = [];
-  for (; ; month += months) {
-    const date = new Date(0);
-    date.setUTCFullYear(Math.floor(month / 12), month - Math.floor(month / 12) * 12, 1);
-    const ms = date.getTime();
-    if (Number.isNaN(ms)) return places;
-    const place = BigInt(ms) * perMs;
+  for (let month = Math.floor(monthOf(axis, lo) / months) * months; ; month += months) {
+    const place = startOfMonth(axis, month);
     if (place > hi) return places;
     if (place >= lo) places.push(place);
   }
+}
+
+/** Returns the month of a time, counted from January of the year 0. */
+export function monthOf(axis: TimeAxis, place: bigint): number {
+  const day = DAY_SECONDS * secondsOf(axis);
+  return monthOfDay(Number(floorTo(place, day) / day));
+}
+
+/** Returns the time when a month starts. */
+export function startOfMonth(axis: TimeAxis, month: number): bigint {
+  return BigInt(dayOfMonth(month)) * DAY_SECONDS * secondsOf(axis);
 }
 
 /** Returns the label of a mark: its day where the day changes, else the time with the digits that the step needs. */

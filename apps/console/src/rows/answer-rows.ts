@@ -2,10 +2,12 @@ import { signal } from '@preact/signals';
 import type { ColumnInfo } from '../api/types.ts';
 import type { AnswerBatch, AnswerEnd } from './answer-batch.ts';
 import { blockFromJson, blockFromTable, type CellBlock } from './cell-block.ts';
+import type { MemoryRows } from './memory-rows.ts';
 import type { RowSource } from './row-source.ts';
 
 /** The rows of an answer, in memory. They can be read while more arrive. */
-export interface AnswerRows extends RowSource {
+export interface AnswerRows extends RowSource, MemoryRows {
+  readonly rowCount: RowSource['rowCount'];
   append(batch: AnswerBatch): void;
   /** The answer has ended: no more rows come. */
   end(state: AnswerEnd): void;
@@ -56,12 +58,20 @@ export function createAnswerRows(columns: readonly ColumnInfo[]): AnswerRows {
       const found = find(row);
       return found?.[0].cell(found[1], column);
     },
+    text(row, column) {
+      const found = find(row);
+      return found === undefined ? null : found[0].text(found[1], column);
+    },
+    number(row, column) {
+      const found = find(row);
+      return found?.[0].number(found[1], column);
+    },
     want: () => {},
     wholeText(row, column) {
       const found = find(row);
       return found === undefined
         ? Promise.reject(new RangeError(`The answer has no row ${row + 1}.`))
-        : Promise.resolve(found[0].wholeText(found[1], column));
+        : Promise.resolve(found[0].text(found[1], column) ?? 'null');
     },
     retry: () => {},
     close: () => {},

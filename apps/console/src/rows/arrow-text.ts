@@ -1,7 +1,7 @@
 import type { ArrowField, DecimalType } from '../api/ipc-schema.ts';
 import type { ArrowColumn } from '../api/record-columns.ts';
 import { decimalText, doubleText, floatText, halfValue } from './number-text.ts';
-import { date32Text, date64Text, durationText, periodText, timestampText, timeText } from './time-text.ts';
+import { date32Text, date64Text, durationText, isInfinite, periodText, timestampText, timeText } from './time-text.ts';
 import type { TimeUnitIndex } from './time-text.ts';
 
 /** Collects the text of a value up to a length; what comes after it is not read. */
@@ -16,6 +16,8 @@ export interface ArrowReader {
   readonly isQuoted: boolean;
   /** Returns the text of a value that is not null, in UTF-8 or base64 at least its first `limit` characters. */
   readonly text: (column: ArrowColumn, index: number, limit: number) => string;
+  /** The value of a number or a time, as `MemoryRows.number` has it. */
+  readonly number?: (column: ArrowColumn, index: number) => number | bigint | undefined;
   /** The length of the value in bytes, for types whose values can be long. */
   readonly byteLength?: (column: ArrowColumn, index: number) => number;
 }
@@ -34,9 +36,9 @@ export function arrowReader(field: ArrowField): ArrowReader {
     case 'bool':
       return bare((column, i) => String(bitAt(column.bytes, i)));
     case 'int':
-      return bare((column, i) => String(valueAt(column, i)));
+      return { ...bare((column, i) => String(valueAt(column, i))), number: longAt };
     case 'float':
-      return bare(type.bits === 64 ? DOUBLE : type.bits === 32 ? FLOAT : HALF);
+      return floatReader(type.bits);
     case 'decimal':
       return decimalReader(type, type.scale === 0 && metadata.get(TYPE_KEY) === 'LONG128');
     case 'date':
@@ -44,7 +46,7 @@ export function arrowReader(field: ArrowField): ArrowReader {
     case 'time':
       return quoted((column, i) => timeText(longAt(column, i), unitIndex(type.unit)));
     case 'timestamp':
-      return quoted((column, i) => timestampText(longAt(column, i), unitIndex(type.unit)));
+      return timestampReader(unitIndex(type.unit));
     case 'duration':
       return quoted((column, i) => durationText(longAt(column, i), unitIndex(type.unit)));
     case 'interval':
@@ -100,14 +102,32 @@ const longAt = (column: ArrowColumn, index: number): bigint => BigInt(valueAt(co
 const UNITS: readonly TimeUnitIndex[] = [0, 1, 2, 3];
 const unitIndex = (unit: number): TimeUnitIndex => UNITS[unit] ?? unsupported('The unit of a time');
 
-const DOUBLE: ArrowReader['text'] = (column, i) => doubleText(numberAt(column, i));
-const FLOAT: ArrowReader['text'] = (column, i) => floatText(numberAt(column, i));
-const HALF: ArrowReader['text'] = (column, i) => floatText(halfValue(numberAt(column, i)));
+const FLOATS: Readonly<Record<number, ArrowReader>> = {
+  64: { ...bare((column, i) => doubleText(numberAt(column, i))), number: numberAt },
+  32: { ...bare((column, i) => floatText(numberAt(column, i))), number: numberAt },
+};
+const halfAt = (column: ArrowColumn, index: number): number => halfValue(numberAt(column, index));
+const HALF: ArrowReader = { ...bare((column, i) => floatText(halfAt(column, i))), number: halfAt };
+const floatReader = (bits: number): ArrowReader => FLOATS[bits] ?? HALF;
+
+/** The unit of the server's timestamps is a microsecond, or a nanosecond; longer units have only texts. */
+function timestampReader(unit: TimeUnitIndex): ArrowReader {
+  const reader = quoted((column, i) => timestampText(longAt(column, i), unit));
+  if (unit < 2) return reader;
+  return {
+    ...reader,
+    number: (column, i) => {
+      const value = longAt(column, i);
+      return isInfinite(value) ? undefined : value;
+    },
+  };
+}
 
 function decimalReader({ bits, scale }: DecimalType, isWhole: boolean): ArrowReader {
   const words = Math.max(1, bits / 64);
-  const text: ArrowReader['text'] = (column, i) => decimalText(wideValue(column.values, i * words, words), scale);
-  return isWhole ? bare(text) : quoted(text);
+  const number = (column: ArrowColumn, i: number): bigint => wideValue(column.values, i * words, words);
+  const text: ArrowReader['text'] = (column, i) => decimalText(number(column, i), scale);
+  return { ...(isWhole ? bare(text) : quoted(text)), ...(scale >= 0 && { number }) };
 }
 
 /** Returns a signed integer of one or more 64-bit words, the lowest first. */

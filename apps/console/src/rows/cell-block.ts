@@ -10,8 +10,10 @@ export interface CellBlock {
   /** How much memory it takes, about. */
   readonly bytes: number;
   cell(row: number, column: number): Cell;
-  /** The whole text of a value, without symbols; `null` for null. */
-  wholeText(row: number, column: number): string;
+  /** The whole text of a value, without symbols; null for null. */
+  text(row: number, column: number): string | null;
+  /** As in `MemoryRows`; null and what is only a text are undefined. */
+  number(row: number, column: number): number | bigint | undefined;
 }
 
 /** Decodes an Arrow stream. Throws if it is not one, or has a type that the server never sends. */
@@ -42,7 +44,12 @@ export function blockFromTable({ fields, rows, batches }: ArrowTable, bytes: num
     rows,
     bytes,
     cell: (row, column) => cellAt(at(row, column)),
-    wholeText: (row, column) => wholeTextAt(at(row, column)),
+    text: (row, column) => wholeTextAt(at(row, column)),
+    number(row, column) {
+      if (readers[column]?.number === undefined) return undefined;
+      const { reader, values, index } = at(row, column);
+      return isNull(values, index) ? undefined : reader.number?.(values, index);
+    },
   };
 }
 
@@ -57,7 +64,11 @@ export function blockFromJson(rows: readonly (readonly string[])[], bytes: numbe
     rows: rows.length,
     bytes,
     cell: (row, column) => cellOfJson(textAt(row, column)),
-    wholeText: (row, column) => bareText(textAt(row, column)),
+    text(row, column) {
+      const json = textAt(row, column);
+      return json === 'null' ? null : bareText(json);
+    },
+    number: () => undefined,
   };
 }
 
@@ -69,7 +80,8 @@ export function rowsOfBlock(block: CellBlock, firstRow: number, lastRow: number)
     rows,
     bytes: (block.bytes * rows) / block.rows,
     cell: (row, column) => block.cell(firstRow + row, column),
-    wholeText: (row, column) => block.wholeText(firstRow + row, column),
+    text: (row, column) => block.text(firstRow + row, column),
+    number: (row, column) => block.number(firstRow + row, column),
   };
 }
 
@@ -100,8 +112,8 @@ function cellAt({ reader, values, index }: Place): Cell {
   return cellOfText(text, isNotFinite(reader, text) ? 'nan' : 'value', bytes);
 }
 
-function wholeTextAt({ reader, values, index }: Place): string {
-  return isNull(values, index) ? 'null' : reader.text(values, index, Number.MAX_SAFE_INTEGER / 8);
+function wholeTextAt({ reader, values, index }: Place): string | null {
+  return isNull(values, index) ? null : reader.text(values, index, Number.MAX_SAFE_INTEGER / 8);
 }
 
 function isNotFinite({ isQuoted }: ArrowReader, text: string): boolean {

@@ -70,11 +70,11 @@ export function createFrameRows(api: Api, frame: FrameInfo, maxRows: number | nu
       loader.want([...visible, ...ahead.filter(({ key }) => visible.every((window) => window.key !== key))]);
     },
     async wholeText(row, column, aborted = new AbortController().signal) {
-      const text = blocks.wholeText(row, column);
-      if (text !== undefined) return text;
+      const text = blocks.text(row, column);
+      if (text !== undefined) return text ?? 'null';
       const group = { first: column, last: column, isJson: plan.windowAt(row, column).group.isJson };
       const request = { firstRow: row, lastRow: row, group, maxBytes: MAX_CELL_BYTES, signal: aborted };
-      return (await loadWindow(api, frame, request)).wholeText(0, 0);
+      return (await loadWindow(api, frame, request)).text(0, 0) ?? 'null';
     },
     retry: () => retries.retry(),
     close() {
@@ -93,7 +93,8 @@ interface Blocks {
   isSettled(key: string): boolean;
   touch(windows: readonly Window[]): void;
   cell(row: number, column: number): Cell | undefined;
-  wholeText(row: number, column: number): string | undefined;
+  /** Returns the whole text of a value, null for null; undefined if it is not loaded. */
+  text(row: number, column: number): string | null | undefined;
 }
 
 function createBlocks(plan: WindowPlan): Blocks {
@@ -131,9 +132,9 @@ function createBlocks(plan: WindowPlan): Blocks {
       if (found !== undefined) return found.block.cell(row - found.window.firstRow, column - found.window.group.first);
       return large.size > 0 && large.has(plan.windowAt(row, column).key) ? LARGE_CELL : undefined;
     },
-    wholeText(row, column) {
+    text(row, column) {
       const found = find(row, column);
-      return found?.block.wholeText(row - found.window.firstRow, column - found.window.group.first);
+      return found?.block.text(row - found.window.firstRow, column - found.window.group.first);
     },
   };
 }

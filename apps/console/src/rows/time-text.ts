@@ -6,6 +6,11 @@ const PER_SECOND = [1n, 1000n, 1_000_000n, 1_000_000_000n] as const;
 /** The index of a unit in Arrow: 0 seconds, 1 milliseconds, 2 microseconds, 3 nanoseconds. */
 export type TimeUnitIndex = 0 | 1 | 2 | 3;
 
+/** Whether a timestamp is one of the infinities. */
+export function isInfinite(value: bigint): boolean {
+  return value === MAX_LONG || value === -MAX_LONG;
+}
+
 /** Returns the text of a timestamp: UTC, six digits, nine for nanoseconds. */
 export function timestampText(value: bigint, unit: TimeUnitIndex): string {
   if (value === MAX_LONG) return 'infinity';

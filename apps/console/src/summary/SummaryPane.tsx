@@ -12,7 +12,8 @@ import { numbered } from '../chart/numbered.ts';
 import { placeText } from '../chart/place-text.ts';
 import { grouped } from '../chart/ticks.ts';
 import { visibleText } from '../rows/visible-text.ts';
-import { type ColumnSummary, summarise } from './summarise.ts';
+import type { ColumnSummary } from './column-summary.ts';
+import { summarise } from './summarise.ts';
 import { FIRST_ROWS, MAX_ROWS, type SmallHistogram } from './summary-sql.ts';
 
 export interface SummaryPaneProps {
@@ -34,9 +35,9 @@ export function SummaryPane({ app, source, rowCount }: SummaryPaneProps): JSX.El
   const load = (): void => {
     if (!canRun) return;
     setResults([]);
-    void asking.run(source.engine, async (ask) => {
+    void asking.run(source.engine, async (ask, signal) => {
       for (const [index] of columns.entries()) {
-        const result = await summarise(source, index, isCut, ask).then(
+        const result = await summarise(source, index, { ask, isCut, signal }).then(
           (summary): Result => ({ summary }),
           (error: unknown): Result => {
             // A statement that this column's type does not allow; anything else ends the summary.

@@ -1,38 +1,32 @@
 import type { ColumnInfo } from '../api/types.ts';
-import { type Axis, axisOf, type Place, widened } from '../chart/axis.ts';
+import { axisOf, widened } from '../chart/axis.ts';
 import { bucketsOf, wholeBuckets } from '../chart/bucket.ts';
-import type { ChartReader, Field, Group } from '../chart/chart-reader.ts';
+import type { ChartReader, Field } from '../chart/chart-reader.ts';
 import type { ChartSource } from '../chart/chart-source.ts';
-import { createMemoryReader, meanOf, placeFromText, valueText } from '../chart/memory-reader.ts';
 import { relationOf } from '../chart/relation.ts';
+import { createSlices } from '../chart/memory/slices.ts';
 import { type Ask, createSqlReader } from '../chart/sql-reader.ts';
-import type { RowSource } from '../rows/row-source.ts';
-import { figuresSql, hasHistogram, MAX_BINS, type SmallHistogram, TOP_VALUES, valuesSql } from './summary-sql.ts';
+import type { ColumnSummary } from './column-summary.ts';
+import { summariseRows } from './memory-summary.ts';
+import { figuresSql, hasHistogram, MAX_BINS, TOP_VALUES, valuesSql } from './summary-sql.ts';
 
-/** What is known of a column. */
-export interface ColumnSummary {
-  readonly rows: number;
-  readonly nulls: number;
-  readonly distinct: number;
-  /** The exact texts; null if there are none. */
-  readonly min: string | null;
-  readonly max: string | null;
-  readonly mean: string | null;
-  /** Values that are NaN or infinite; they are in no other figure but the number of rows and of different values. */
-  readonly notFinite: number;
-  readonly histogram: SmallHistogram | undefined;
-  /** The most frequent values; empty if there is a histogram. */
-  readonly top: readonly Group[];
+/** How a column is summarised. */
+export interface SummaryRequest {
+  readonly ask: Ask;
+  /** Only the first rows are read. */
+  readonly isCut?: boolean;
+  readonly signal?: AbortSignal;
 }
 
 /** Summarises a column of a source by SQL, or of rows in memory. Throws what `ask` throws. */
-export async function summarise(source: ChartSource, index: number, isCut: boolean, ask: Ask): Promise<ColumnSummary> {
+export async function summarise(
+  source: ChartSource,
+  index: number,
+  { ask, isCut = false, signal }: SummaryRequest,
+): Promise<ColumnSummary> {
   const column: ColumnInfo = source.columns[index] ?? { name: '', type: '' };
   const field: Field = { index, ...column };
-  if (source.rows) {
-    const figures = memoryFigures(source.rows, field);
-    return { ...figures, ...(await pictureOf(createMemoryReader(source.rows), field, figures.distinct)) };
-  }
+  if (source.rows) return summariseRows(source.rows, field, createSlices(signal));
   const values = valuesSql(relationOf(source), field, isCut);
   const [row = []] = (await ask(figuresSql(values, field))).rows;
   const figures = {
@@ -47,8 +41,6 @@ export async function summarise(source: ChartSource, index: number, isCut: boole
   const reader = createSqlReader({ ...source, from: values, columns: [{ ...column, name: 'v' }] }, ask);
   return { ...figures, ...(await pictureOf(reader, { ...field, index: 0, name: 'v' }, figures.distinct)) };
 }
-
-type Figures = Omit<ColumnSummary, 'histogram' | 'top'>;
 
 async function pictureOf(
   reader: ChartReader,
@@ -73,48 +65,4 @@ async function pictureOf(
 
 function textOf(value: unknown): string | null {
   return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : null;
-}
-
-function memoryFigures(rows: RowSource, field: Field): Figures {
-  const axis = axisOf(field.type);
-  const count = rows.rowCount.peek();
-  const texts = new Set<string>();
-  let nulls = 0;
-  let notFinite = 0;
-  let sum: Place = axis?.kind === 'whole' ? 0n : 0;
-  let numbers = 0;
-  let min: string | null = null;
-  let max: string | null = null;
-  for (let row = 0; row < count; row += 1) {
-    const cell = rows.cell(row, field.index);
-    if (!cell || cell.look === 'null') {
-      nulls += 1;
-      continue;
-    }
-    const text = valueText(rows, row, field);
-    texts.add(text ?? cell.text);
-    if (text === null) {
-      notFinite += 1;
-      continue;
-    }
-    if (min === null || isBelow(axis, text, min)) min = text;
-    if (max === null || isBelow(axis, max, text)) max = text;
-    const place = axis && placeFromText(axis, text);
-    if (place === undefined) continue;
-    sum = typeof sum === 'bigint' ? sum + BigInt(place) : sum + Number(place);
-    numbers += 1;
-  }
-  const mean = numbers > 0 && axis?.kind !== 'time' ? meanText(axis, sum, numbers) : null;
-  return { rows: count, nulls, distinct: texts.size, min, max, mean, notFinite };
-}
-
-function meanText(axis: Axis | undefined, sum: Place, count: number): string {
-  if (typeof sum === 'bigint') return String(meanOf(sum, count, axis?.kind === 'whole' ? axis.scale : 0));
-  return String(sum / count);
-}
-
-function isBelow(axis: Axis | undefined, one: string, other: string): boolean {
-  const a = axis && placeFromText(axis, one);
-  const b = axis && placeFromText(axis, other);
-  return a === undefined || b === undefined ? one < other : a < b;
 }

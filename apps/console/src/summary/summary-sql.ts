@@ -12,7 +12,13 @@ export const MAX_BINS = 24;
 export const TOP_VALUES = 5;
 
 const NESTED = new Set(['ARRAY', 'STRUCT', 'MAP', 'BINARY']);
-const TEXT_LENGTH = 100;
+/** The most characters of a lowest or highest text. */
+export const TEXT_LENGTH = 100;
+
+/** Whether the values of a type have an order that people know. */
+export function hasOrder(type: string): boolean {
+  return !NESTED.has(type);
+}
 
 /** Returns the SQL for the relation of a column's values: of all rows, or of the first. */
 export function valuesSql(relation: Relation, { index }: Field, isCut: boolean): string {
@@ -24,7 +30,6 @@ export function valuesSql(relation: Relation, { index }: Field, isCut: boolean):
  * are NaN or infinite, which the others leave out. Long texts are cut.
  */
 export function figuresSql(values: string, { type }: Field): string {
-  const hasOrder = !NESTED.has(type);
   const isText = type === 'STRING' || type === 'SYMBOL';
   const text = (sql: string): string => (isText ? `left(cast(${sql} as varchar), ${TEXT_LENGTH})` : sql);
   const finite = isFloat(type) ? ' filter (where isfinite(v))' : '';
@@ -32,7 +37,7 @@ export function figuresSql(values: string, { type }: Field): string {
   // The sum of 128-bit numbers can be too large for 128 bits.
   const mean = axis && axis.kind !== 'time' ? `avg(${type === 'LONG128' ? 'v::double' : 'v'})${finite}` : 'null';
   const odd = isFloat(type) ? 'count(*) filter (where v is not null and not isfinite(v))' : '0';
-  const extremes = hasOrder ? `${text(`min(v)${finite}`)}, ${text(`max(v)${finite}`)}` : 'null, null';
+  const extremes = hasOrder(type) ? `${text(`min(v)${finite}`)}, ${text(`max(v)${finite}`)}` : 'null, null';
   return `select count(*), count(*) - count(v), count(distinct v), ${extremes}, ${mean}, ${odd} from ${values}`;
 }
 

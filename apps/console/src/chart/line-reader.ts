@@ -1,0 +1,140 @@
+import type { AnswerTable } from '../api/table.ts';
+import { type Axis, distance, type Place, placeFrom, type Range, shifted } from './axis.ts';
+import type { LineAnswer, LinePoints, LineRequest } from './chart-reader.ts';
+import { VALUES_PER_SERIES } from './m4-sql.ts';
+
+type Rows = AnswerTable['rows'];
+
+/** What a line is read from. The rows are those of the SQL in `m4-sql.ts`, which other sources imitate. */
+export interface LineSource {
+  /** Returns the rows of `m4Sql`. */
+  pixels(margin: Range): Promise<Rows>;
+  /** Returns the rows of `pointsInOrderSql`. */
+  points(margin: Range, limit: number): Promise<Rows>;
+  /** Returns the rows of `edgesSql`. */
+  edges(margin: Range): Promise<Rows>;
+}
+
+/** What the rows of a line have: its axis, how many columns of values, and whether they are split by another one. */
+export interface LineShape {
+  readonly axis: Axis;
+  readonly y: { readonly length: number };
+  readonly by?: { readonly values: readonly (string | null)[] } | undefined;
+}
+
+/** Up to this many rows for each pixel, all rows are read: the picture is the same, and so is every value and gap. */
+const ROWS_PER_PIXEL = 2;
+
+/** Reads a line: all points if there are few, else those of each column of pixels that its picture needs. */
+export async function readLine(shape: LineShape, request: LineRequest, source: LineSource): Promise<LineAnswer> {
+  const { range, width, extent } = request;
+  const margin = clipped(marginOf(range), extent.range);
+  const most = ROWS_PER_PIXEL * width;
+  let rows = extent.rows;
+  let lines: LinePoints[] = [];
+  if (rows > most) {
+    const answer = await source.pixels(margin);
+    lines = linesOfPixels(shape, answer);
+    rows = answer.reduce((sum, row) => sum + Number(row[2]), 0);
+  }
+  const isWhole = rows <= most;
+  // One more than there are: rows that have come since are seen.
+  if (isWhole) lines = linesOfRows(shape, await source.points(margin, most + 1));
+  const needsEdges = lines.some(
+    ({ places }) =>
+      (margin.lo > extent.range.lo && !places.some((place) => place < range.lo)) ||
+      (margin.hi < extent.range.hi && !places.some((place) => place > range.hi)),
+  );
+  if (needsEdges) lines = withEdges(shape, lines, await source.edges(margin));
+  return { lines, isWhole };
+}
+
+/** Half of the range on both sides: moving by less shows a line at once. */
+function marginOf(range: Range): Range {
+  const half = Math.ceil(distance(range.lo, range.hi) / 2);
+  const isFinite = Number.isFinite(half) && half < Number.MAX_VALUE / 4;
+  return isFinite ? { lo: shifted(range.lo, -half), hi: shifted(range.hi, half) } : range;
+}
+
+function clipped(range: Range, extent: Range): Range {
+  return { lo: range.lo < extent.lo ? extent.lo : range.lo, hi: range.hi > extent.hi ? extent.hi : range.hi };
+}
+
+/** Returns the lines of an answer of `m4Sql`. */
+export function linesOfPixels(shape: LineShape, rows: Rows): LinePoints[] {
+  const lines = createLines(shape);
+  for (const [, series, , first, ...values] of rows) {
+    for (let i = 0; i < shape.y.length; i += 1) {
+      const line = lines[shape.by ? Number(series) : i];
+      const points = pixelPoints(shape.axis, values.slice(i * VALUES_PER_SERIES, (i + 1) * VALUES_PER_SERIES));
+      const start = placeFrom(shape.axis, first);
+      if (points.length === 0 && start !== undefined) addPoint(line, start, null);
+      for (const [place, text] of points) addPoint(line, place, text);
+    }
+  }
+  return lines;
+}
+
+/** Returns the first, lowest, highest and last point of a column of pixels, in order; each once. */
+function pixelPoints(axis: Axis, values: readonly unknown[]): (readonly [Place, string])[] {
+  const points = [0, 2, 4, 6].flatMap((at) => {
+    const place = placeFrom(axis, values[at]);
+    const text = textOf(values[at + 1]);
+    return place === undefined || text === null ? [] : [[place, text] as const];
+  });
+  const [first, lowest, highest, last] = points;
+  if (!first || !lowest || !highest || !last) return [];
+  const middle = lowest[0] <= highest[0] ? [lowest, highest] : [highest, lowest];
+  return [first, ...middle, last].filter(
+    ([place, text], i, all) => i === 0 || place !== all[i - 1]?.[0] || text !== all[i - 1]?.[1],
+  );
+}
+
+function linesOfRows(shape: LineShape, rows: Rows): LinePoints[] {
+  const lines = createLines(shape);
+  for (const [at, series, ...values] of rows) {
+    const place = placeFrom(shape.axis, at);
+    if (place === undefined) continue;
+    for (let i = 0; i < shape.y.length; i += 1) {
+      addPoint(lines[shape.by ? Number(series) : i], place, textOf(values[i]));
+    }
+  }
+  return lines;
+}
+
+function withEdges({ axis, by, y }: LineShape, lines: readonly LinePoints[], rows: Rows): LinePoints[] {
+  return lines.map((line, at) => {
+    const pointOf = (side: number): readonly [Place, string] | undefined => {
+      const row = rows.find(([one, series]) => Number(one) === side && (!by || Number(series) === at));
+      const column = 2 + 2 * (by || y.length === 1 ? 0 : at);
+      const place = placeFrom(axis, row?.[column]);
+      const text = textOf(row?.[column + 1]);
+      return place === undefined || text === null ? undefined : [place, text];
+    };
+    const before = pointOf(0);
+    const after = pointOf(1);
+    return {
+      places: [...(before ? [before[0]] : []), ...line.places, ...(after ? [after[0]] : [])],
+      texts: [...(before ? [before[1]] : []), ...line.texts, ...(after ? [after[1]] : [])],
+    };
+  });
+}
+
+/** Returns a value of an answer as text: floats with the fewest digits that read back, all else exactly. */
+export function textOf(value: unknown): string | null {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+}
+
+interface GrowingLine {
+  readonly places: Place[];
+  readonly texts: (string | null)[];
+}
+
+function createLines({ by, y }: LineShape): GrowingLine[] {
+  return Array.from({ length: by ? by.values.length : y.length }, () => ({ places: [], texts: [] }));
+}
+
+function addPoint(line: GrowingLine | undefined, place: Place, text: string | null): void {
+  line?.places.push(place);
+  line?.texts.push(text);
+}
