@@ -55,8 +55,7 @@ function allPoints(xName: string, yName: string): { place: Place; text: string }
 }
 
 function columnOf({ lo, hi }: Range, place: Place, width: number): number {
-  if (typeof place === 'number')
-    return Math.floor(((place / 2 - Number(lo) / 2) / (Number(hi) / 2 - Number(lo) / 2)) * width);
+  if (typeof place === 'number') return Math.floor(((place - Number(lo)) / (Number(hi) - Number(lo))) * width);
   const product = (place - (lo as bigint)) * BigInt(width);
   const length = (hi as bigint) - (lo as bigint);
   return Number(product >= 0n ? product / length : (product - (length - 1n)) / length);

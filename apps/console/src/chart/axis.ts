@@ -89,14 +89,40 @@ export function placeFrom(axis: Axis, value: unknown): Place | undefined {
   return typeof value === 'string' || typeof value === 'number' ? BigInt(value) : undefined;
 }
 
-/** Returns how far a place is from another one, for pixels. */
-export function distance(from: Place, to: Place): number {
-  return typeof from === 'bigint' && typeof to === 'bigint' ? Number(to - from) : Number(to) - Number(from);
+/** Returns how far a place is from another one, for pixels; of doubles in a unit of `unitOf`. */
+export function distance(from: Place, to: Place, unit = 1): number {
+  return typeof from === 'bigint' && typeof to === 'bigint'
+    ? Number(to - from)
+    : Number(to) / unit - Number(from) / unit;
 }
 
-/** Returns the place that is so far from another one. */
-export function shifted(from: Place, offset: number): Place {
-  return typeof from === 'bigint' ? from + BigInt(Math.round(offset)) : from + offset;
+/** Returns the place that is so far from another one. Doubles end where they are infinite. */
+export function shifted(from: Place, offset: number, unit = 1): Place {
+  return typeof from === 'bigint' ? from + BigInt(Math.round(offset)) : finite((from / unit + offset) * unit);
+}
+
+/** Returns a part of the length of a range, to shift its ends: the whole length can be too large for a double. */
+export function lengthPart({ lo, hi }: Range, share: number): number {
+  return typeof lo === 'bigint' && typeof hi === 'bigint'
+    ? Number(hi - lo) * share
+    : Number(hi) * share - Number(lo) * share;
+}
+
+const [MIN_PLAIN, MAX_PLAIN] = [1e-300, 1e300];
+
+/**
+ * Returns the unit in which pixels measure doubles: 1, unless their differences would be infinite or lose digits. It is a
+ * power of two, so that a value divided by it keeps its digits.
+ */
+export function unitOf(places: readonly (Place | null | undefined)[]): number {
+  let most = 0;
+  for (const place of places) if (typeof place === 'number') most = Math.max(most, Math.abs(place));
+  return most === 0 || (most >= MIN_PLAIN && most <= MAX_PLAIN) ? 1 : 2 ** Math.min(1023, Math.floor(Math.log2(most)));
+}
+
+/** Returns the nearest finite double. */
+export function finite(value: number): number {
+  return Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, value));
 }
 
 /** Returns the range that shows something if all values are the same. */
@@ -107,7 +133,7 @@ export function widened(axis: Axis, { lo, hi }: Range): Range {
     return { lo: lo - by, hi: hi + by };
   }
   const by = Math.abs(Number(lo)) / 10 || 1;
-  return { lo: Number(lo) - by, hi: Number(hi) + by };
+  return { lo: finite(Number(lo) - by), hi: finite(Number(hi) + by) };
 }
 
 /** How many units a second has. */

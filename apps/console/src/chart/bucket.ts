@@ -1,4 +1,4 @@
-import type { Axis, Place, Range, TimeAxis } from './axis.ts';
+import { type Axis, finite, type Place, type Range, type TimeAxis } from './axis.ts';
 import { literal } from './relation.ts';
 import { floorTo, monthOf, roundStep, startOfMonth, timeStep, wholeStep } from './ticks.ts';
 
@@ -41,7 +41,7 @@ function realBuckets(lo: number, hi: number, most: number): Bucket {
   return {
     sql: `cast(floor(p / ${literal(step)}) as double)`,
     of: (place) => Math.floor(Number(place) / step),
-    start: (key) => key * step,
+    start: (key) => finite(key * step),
   };
 }
 

@@ -1,9 +1,9 @@
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { type Axis, distance, type Place, type Range, shifted } from './axis.ts';
+import { type Axis, distance, type Range, shifted } from './axis.ts';
 import type { ChartData } from './chart-data.ts';
 import { paintBars, paintCandles } from './paint.ts';
-import { type Pixels, pixelsOf } from './pixels.ts';
+import { type Pixels, pixelsOf, valueRange } from './pixels.ts';
 import { placeText } from './place-text.ts';
 import { type ChartColours, themeColours } from './theme-colours.ts';
 import { fittingTicks, offsets, ticksOf } from './ticks.ts';
@@ -41,7 +41,8 @@ function plotOptions(host: HTMLElement, data: ChartData, pixels: Pixels, options
   const colours = themeColours(host);
   const { kind, range } = data;
   const isZoomable = data.extent !== undefined;
-  const width = distance(range.lo, range.hi);
+  const { xUnit } = pixels;
+  const width = distance(range.lo, range.hi, xUnit);
   return {
     width: Math.max(160, host.clientWidth),
     height: Math.max(120, host.clientHeight - LEGEND_HEIGHT),
@@ -49,9 +50,9 @@ function plotOptions(host: HTMLElement, data: ChartData, pixels: Pixels, options
     cursor: { drag: { setScale: false, x: isZoomable, y: false }, points: { show: kind === 'line' } },
     scales: {
       x: { time: false, range: [0, width] },
-      y: { range: (_, min, max) => valueRange(data, min, max) },
+      y: { range: (_, min, max) => valueRange(kind, min, max) },
     },
-    axes: [xAxisOptions(data, colours), yAxisOptions(data, pixels, colours)],
+    axes: [xAxisOptions(data, pixels, colours), yAxisOptions(data, pixels, colours)],
     series: [
       { label: data.xName, value: (_, __, ___, at) => xText(data, at) },
       ...data.series.map((series, i): uPlot.Series => ({
@@ -69,8 +70,8 @@ function plotOptions(host: HTMLElement, data: ChartData, pixels: Pixels, options
       setSelect: [
         (u) => {
           if (u.select.width < MIN_ZOOM_PX) return;
-          const lo = shifted(range.lo, u.posToVal(u.select.left, 'x'));
-          const hi = shifted(range.lo, u.posToVal(u.select.left + u.select.width, 'x'));
+          const lo = shifted(range.lo, u.posToVal(u.select.left, 'x'), xUnit);
+          const hi = shifted(range.lo, u.posToVal(u.select.left + u.select.width, 'x'), xUnit);
           u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
           options.onZoom({ lo, hi });
         },
@@ -90,21 +91,11 @@ function xText({ labels, xAxis, places }: ChartData, at: number | null): string 
   return labels?.[at] ?? (xAxis && place !== undefined ? placeText(xAxis, place) : '');
 }
 
-/** Returns the range of the values with some space; bars start at 0. */
-function valueRange({ kind }: ChartData, min: number | null, max: number | null): [number, number] {
-  if (min === null || max === null) return [0, 1];
-  const isBar = kind === 'bar' || kind === 'histogram';
-  const lo = isBar ? Math.min(0, min) : min;
-  const hi = isBar ? Math.max(0, max) : max;
-  const space = (hi - lo) * 0.06 || Math.abs(hi) * 0.1 || 1;
-  return [isBar && lo === 0 ? 0 : lo - space, isBar && hi === 0 ? 0 : hi + space];
-}
-
 const PX_PER_TIME = 90;
 const PX_PER_LABEL = 14;
 const PX_PER_CHARACTER = 7;
 
-function xAxisOptions(data: ChartData, colours: ChartColours): uPlot.Axis {
+function xAxisOptions(data: ChartData, { xUnit }: Pixels, colours: ChartColours): uPlot.Axis {
   const { xAxis, range, labels } = data;
   const common = { ...axisColours(colours), size: 46 };
   if (!xAxis) {
@@ -122,7 +113,7 @@ function xAxisOptions(data: ChartData, colours: ChartColours): uPlot.Axis {
   }
   const ticks = (u: uPlot): ReturnType<typeof ticksOf> =>
     ticksOf(xAxis, range, fittingTicks(u.bbox.width / devicePixelRatio, PX_PER_TIME));
-  return { ...common, splits: (u) => offsets(range, ticks(u).places), values: (u) => [...ticks(u).labels] };
+  return { ...common, splits: (u) => offsets(range.lo, ticks(u).places, xUnit), values: (u) => [...ticks(u).labels] };
 }
 
 function shortened(text: string, pixels: number): string {
@@ -130,12 +121,12 @@ function shortened(text: string, pixels: number): string {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
-function yAxisOptions({ yAxis }: ChartData, { yBase }: Pixels, colours: ChartColours): uPlot.Axis {
+function yAxisOptions({ yAxis }: ChartData, pixels: Pixels, colours: ChartColours): uPlot.Axis {
   const ticks = (u: uPlot, lo: number, hi: number): ReturnType<typeof ticksOf> =>
-    ticksOf(yAxis, valuePlaces(yAxis, yBase, lo, hi), fittingTicks(u.bbox.height / devicePixelRatio, 45));
+    ticksOf(yAxis, valuePlaces(yAxis, pixels, lo, hi), fittingTicks(u.bbox.height / devicePixelRatio, 45));
   return {
     ...axisColours(colours),
-    splits: (u, _, lo, hi) => offsets({ lo: yBase, hi: yBase }, ticks(u, lo, hi).places),
+    splits: (u, _, lo, hi) => offsets(pixels.yBase, ticks(u, lo, hi).places, pixels.yUnit),
     values: (u) => [...ticks(u, u.scales['y']?.min ?? 0, u.scales['y']?.max ?? 1).labels],
     // Steps, so that the width of the plot stays the same while labels change by a digit.
     size: (_, values) => {
@@ -145,8 +136,9 @@ function yAxisOptions({ yAxis }: ChartData, { yBase }: Pixels, colours: ChartCol
   };
 }
 
-function valuePlaces(axis: Axis, base: Place, lo: number, hi: number): Range {
-  return axis.kind === 'real' ? { lo, hi } : { lo: shifted(base, Math.ceil(lo)), hi: shifted(base, Math.floor(hi)) };
+function valuePlaces(axis: Axis, { yBase, yUnit }: Pixels, lo: number, hi: number): Range {
+  if (axis.kind === 'real') return { lo: shifted(0, lo, yUnit), hi: shifted(0, hi, yUnit) };
+  return { lo: shifted(yBase, Math.ceil(lo)), hi: shifted(yBase, Math.floor(hi)) };
 }
 
 function axisColours({ text, line }: ChartColours): Pick<uPlot.Axis, 'stroke' | 'grid' | 'ticks' | 'font'> {

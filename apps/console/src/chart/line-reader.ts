@@ -1,5 +1,5 @@
 import type { AnswerTable } from '../api/table.ts';
-import { type Axis, distance, type Place, placeFrom, type Range, shifted } from './axis.ts';
+import { type Axis, lengthPart, type Place, placeFrom, type Range, shifted } from './axis.ts';
 import type { LineAnswer, LinePoints, LineRequest } from './chart-reader.ts';
 import { VALUES_PER_SERIES } from './m4-sql.ts';
 
@@ -51,9 +51,9 @@ export async function readLine(shape: LineShape, request: LineRequest, source: L
 
 /** Half of the range on both sides: moving by less shows a line at once. */
 function marginOf(range: Range): Range {
-  const half = Math.ceil(distance(range.lo, range.hi) / 2);
-  const isFinite = Number.isFinite(half) && half < Number.MAX_VALUE / 4;
-  return isFinite ? { lo: shifted(range.lo, -half), hi: shifted(range.hi, half) } : range;
+  const part = lengthPart(range, 1 / 2);
+  const half = typeof range.lo === 'bigint' ? Math.ceil(part) : part;
+  return { lo: shifted(range.lo, -half), hi: shifted(range.hi, half) };
 }
 
 function clipped(range: Range, extent: Range): Range {

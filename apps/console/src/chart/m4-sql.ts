@@ -1,5 +1,5 @@
 import { quotedText } from '../state/quote-name.ts';
-import { type Axis, distance, type Place, type Range } from './axis.ts';
+import { type Axis, distance, type Range, unitOf } from './axis.ts';
 import { finiteSql, literal, placeSql, type Relation, withinSql } from './relation.ts';
 
 /** The columns of a line chart in SQL. */
@@ -104,15 +104,13 @@ const MAX_PRODUCT = 2n ** 62n;
 /** Returns the SQL for the column of pixels of a place: 0 at the start of the range, `width` at its end. */
 function columnSql(axis: Axis, { lo, hi }: Range, width: number): string {
   if (axis.kind === 'real' || typeof lo === 'number' || typeof hi === 'number') {
-    return `cast(floor((p / 2 - ${literal(halved(lo))}) / ${literal(distance(halved(lo), halved(hi)))} * ${width}) as bigint)`;
+    const unit = unitOf([Number(lo), Number(hi)]);
+    const length = distance(Number(lo), Number(hi), unit);
+    return `cast(floor((p / ${literal(unit)} - ${literal(Number(lo) / unit)}) / ${literal(length)} * ${width}) as bigint)`;
   }
   const length = hi - lo;
   const type = length * BigInt(width) * 4n < MAX_PRODUCT ? 'bigint' : 'hugeint';
   const pixels = `cast(p - ${lo} as ${type}) * ${width}`;
   // Division truncates, but columns before the range are rounded down.
   return `cast(case when p < ${lo} then (${pixels} - ${length - 1n}) // ${length} else ${pixels} // ${length} end as bigint)`;
-}
-
-function halved(place: Place): number {
-  return Number(place) / 2;
 }

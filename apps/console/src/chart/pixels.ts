@@ -1,4 +1,4 @@
-import { type Axis, distance, type Place } from './axis.ts';
+import { type Axis, distance, type Place, unitOf } from './axis.ts';
 import type { ChartData } from './chart-data.ts';
 import { placeFromText } from './place-text.ts';
 
@@ -8,6 +8,9 @@ export interface Pixels {
   /** Null is a gap, undefined no point. */
   readonly ys: readonly (readonly (number | null | undefined)[])[];
   readonly yBase: Place;
+  /** The units of doubles in which the distances are measured. */
+  readonly xUnit: number;
+  readonly yUnit: number;
 }
 
 /** Beyond this, doubles have no fractions of a unit. */
@@ -20,12 +23,16 @@ const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
 export function pixelsOf({ kind, range, places, yAxis, series }: ChartData): Pixels {
   const values = series.map(({ texts }) => texts.map((text) => placeOf(yAxis, text)));
   const yBase = kind === 'line' || kind === 'ohlc' ? baseOf(yAxis, values) : zeroOf(yAxis);
+  const xUnit = unitOf([range.lo, range.hi]);
+  const yUnit = unitOf(values.flat());
   return {
-    xs: places.map((place) => distance(range.lo, place)),
+    xs: places.map((place) => distance(range.lo, place, xUnit)),
     ys: values.map((one) =>
-      one.map((value) => (value === null || value === undefined ? value : distance(yBase, value))),
+      one.map((value) => (value === null || value === undefined ? value : distance(yBase, value, yUnit))),
     ),
     yBase,
+    xUnit,
+    yUnit,
   };
 }
 
@@ -47,4 +54,14 @@ function baseOf(axis: Axis, values: readonly (readonly (Place | null | undefined
     if (value > MAX_EXACT || value < -MAX_EXACT) isLong = true;
   }
   return isLong ? (lowest ?? 0n) : 0n;
+}
+
+/** Returns the range of the values with some space; bars start at 0. */
+export function valueRange(kind: ChartData['kind'], min: number | null, max: number | null): [number, number] {
+  if (min === null || max === null) return [0, 1];
+  const isBar = kind === 'bar' || kind === 'histogram';
+  const lo = isBar ? Math.min(0, min) : min;
+  const hi = isBar ? Math.max(0, max) : max;
+  const space = (hi - lo) * 0.06 || Math.abs(hi) * 0.1 || 1;
+  return [isBar && lo === 0 ? 0 : lo - space, isBar && hi === 0 ? 0 : hi + space];
 }

@@ -1,5 +1,5 @@
 import { quotedName } from '../state/quote-name.ts';
-import { type Axis, isFloat, type Place, type Range } from './axis.ts';
+import { type Axis, isFloat, type Place, type Range, type TimeAxis } from './axis.ts';
 import type { ChartSource } from './chart-source.ts';
 
 /** A relation in SQL, and how its columns are named there. */
@@ -50,8 +50,8 @@ export function finiteSql(type: string, column: string): string {
 
 /** Returns the SQL that holds for rows in a range, in a form that lets the engine skip parts of a file. */
 export function withinSql(axis: Axis, type: string, column: string, range: Range): string {
-  const lo = literal(range.lo);
-  const hi = literal(range.hi);
+  const lo = literal(axis.kind === 'time' ? inReach(axis, range.lo) : range.lo);
+  const hi = literal(axis.kind === 'time' ? inReach(axis, range.hi) : range.hi);
   if (axis.kind === 'time' && type === 'TIMESTAMP') {
     return `${column} between make_timestamp(${lo}) and make_timestamp(${hi})`;
   }
@@ -62,6 +62,16 @@ export function withinSql(axis: Axis, type: string, column: string, range: Range
     return `${placeSql(axis, type, column)} between ${lo} and ${hi}`;
   }
   return `${column} between ${lo} and ${hi}`;
+}
+
+/** The first and the last time that the engine has, in units. */
+const FIRST_TIME = { us: -9_223_372_022_400_000_000n, ns: -9_223_286_400_000_000_000n };
+const LAST_TIME = 2n ** 63n - 2n;
+
+/** Returns the nearest time that the engine has: a bucket may start before the first one, and end after the last. */
+function inReach({ unit }: TimeAxis, place: Place): Place {
+  if (place < FIRST_TIME[unit]) return FIRST_TIME[unit];
+  return place > LAST_TIME ? LAST_TIME : place;
 }
 
 /** Returns a place as SQL. */

@@ -1,5 +1,5 @@
 import type { AnswerTable } from '../api/table.ts';
-import { type Axis, axisOf, placeFrom } from './axis.ts';
+import { type Axis, axisOf, isFloat, placeFrom } from './axis.ts';
 import { barSql, bucketSql, candleSql, rowCandleSql } from './bar-sql.ts';
 import type { ChartReader, Field, LineRequest } from './chart-reader.ts';
 import type { ChartSource } from './chart-source.ts';
@@ -46,7 +46,7 @@ export function createSqlReader(source: ChartSource, ask: Ask): ChartReader {
     async bars(field, values, most) {
       const { rows } = await ask(barSql(relation, field, values, most));
       const groups = rows.map(([key, n, , ...numbers]) => ({
-        key: textOf(key),
+        key: isFloat(field.type) ? floatText(textOf(key)) : textOf(key),
         rows: Number(n),
         values: numbers.map(textOf),
       }));
@@ -69,6 +69,13 @@ export function createSqlReader(source: ChartSource, ask: Ask): ChartReader {
       });
     },
   };
+}
+
+const NOT_FINITE: Readonly<Record<string, string>> = { nan: 'NaN', inf: 'Infinity', '-inf': '-Infinity' };
+
+/** Returns the text of a float as the grid has it; the engine writes `1.0` and `inf`. */
+function floatText(text: string | null): string | null {
+  return text === null ? null : (NOT_FINITE[text] ?? String(Number(text)));
 }
 
 function axisOrThrow({ name, type }: Field): Axis {

@@ -21,6 +21,8 @@ export function ticksOf(axis: Axis, range: Range, most: number): Ticks {
 
 /** Returns 1, 2 or 5 times a power of ten, at least `least`. */
 export function roundStep(least: number): number {
+  // The powers of ten end before the doubles do.
+  if (least < 1e-300) return 2 ** Math.ceil(Math.log2(least));
   const power = 10 ** Math.floor(Math.log10(least));
   const step = [1, 2, 5, 10].find((digit) => digit * power >= least * (1 - 1e-9)) ?? 10;
   return step * power;
@@ -29,7 +31,7 @@ export function roundStep(least: number): number {
 function realTicks(lo: number, hi: number, most: number): Ticks {
   if (!(hi > lo)) return { places: [lo], labels: [String(lo)] };
   // Halves, because the length of the range of all doubles is infinite.
-  const step = roundStep(Math.max(((hi / 2 - lo / 2) / most) * 2, Number.MIN_VALUE * 16));
+  const step = roundStep(Math.max(((hi / 2 - lo / 2) / most) * 2, Number.MIN_VALUE));
   if (!Number.isFinite(step)) return { places: [0], labels: ['0'] };
   const places: number[] = [];
   const first = Math.ceil(lo / step);
@@ -168,7 +170,7 @@ export function fittingTicks(pixels: number, pixelsEach: number): number {
   return Math.max(2, Math.floor(pixels / pixelsEach));
 }
 
-/** Returns the place of a tick for pixels, from the start of the range. */
-export function offsets(range: Range, places: readonly Place[]): number[] {
-  return places.map((place) => distance(range.lo, place));
+/** Returns the places of ticks for pixels, from the start of the range. */
+export function offsets(from: Place, places: readonly Place[], unit: number): number[] {
+  return places.map((place) => distance(from, place, unit));
 }

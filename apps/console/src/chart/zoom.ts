@@ -1,4 +1,4 @@
-import { distance, type Range, shifted } from './axis.ts';
+import { distance, lengthPart, type Range, shifted } from './axis.ts';
 
 /** How the user moves over a chart. */
 export type Move = 'in' | 'out' | 'left' | 'right' | 'all';
@@ -18,10 +18,10 @@ export const MOVE_KEYS: Readonly<Record<string, Move>> = {
 /** Returns the range after a move; undefined if everything is shown. It stays within the extent. */
 export function moved(range: Range, extent: Range, move: Move): Range | undefined {
   if (move === 'all') return undefined;
-  const length = distance(range.lo, range.hi);
-  if (move === 'in') return narrowed(range, { lo: shifted(range.lo, length / 4), hi: shifted(range.hi, -length / 4) });
-  if (move === 'out') return within({ lo: shifted(range.lo, -length / 2), hi: shifted(range.hi, length / 2) }, extent);
-  const step = move === 'left' ? -length / 4 : length / 4;
+  const [quarter, half] = [lengthPart(range, 1 / 4), lengthPart(range, 1 / 2)];
+  if (move === 'in') return narrowed(range, { lo: shifted(range.lo, quarter), hi: shifted(range.hi, -quarter) });
+  if (move === 'out') return within({ lo: shifted(range.lo, -half), hi: shifted(range.hi, half) }, extent);
+  const step = move === 'left' ? -quarter : quarter;
   const room = move === 'left' ? distance(range.lo, extent.lo) : distance(range.hi, extent.hi);
   const by = move === 'left' ? Math.max(step, Math.min(0, room)) : Math.min(step, Math.max(0, room));
   return within({ lo: shifted(range.lo, by), hi: shifted(range.hi, by) }, extent);

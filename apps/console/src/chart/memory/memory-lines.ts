@@ -1,6 +1,6 @@
 import type { AnswerTable } from '../../api/table.ts';
 import type { MemoryRows } from '../../rows/memory-rows.ts';
-import { type Axis, type Place, type Range, valueAxisOf } from '../axis.ts';
+import { type Axis, distance, type Place, type Range, unitOf, valueAxisOf } from '../axis.ts';
 import type { Field, LineRequest } from '../chart-reader.ts';
 import type { LineSource } from '../line-reader.ts';
 import { comparePlaces, placeFromText } from '../place-text.ts';
@@ -132,8 +132,9 @@ function rowOf({ column, series, rows, start, points }: PixelColumn, count: numb
 /** Returns the column of pixels of a place, as `m4Sql` does: 0 at the start of the range, `width` at its end. */
 function columnOf({ lo, hi }: Range, place: Place, width: number): number {
   if (typeof place === 'number' || typeof lo === 'number' || typeof hi === 'number') {
-    const half = Number(lo) / 2;
-    return Math.floor(((Number(place) / 2 - half) / (Number(hi) / 2 - half)) * width);
+    const unit = unitOf([Number(lo), Number(hi)]);
+    const [start, length] = [Number(lo) / unit, distance(Number(lo), Number(hi), unit)];
+    return Math.floor(((Number(place) / unit - start) / length) * width);
   }
   const length = hi - lo;
   const pixels = (place - lo) * BigInt(width);

@@ -1,5 +1,5 @@
 import type { MemoryRows } from '../../rows/memory-rows.ts';
-import { axisOf, type Place, type Range } from '../axis.ts';
+import { axisOf, isFloat, type Place, type Range } from '../axis.ts';
 import { MAX_LABEL } from '../bar-sql.ts';
 import type { Bucket } from '../bucket.ts';
 import type { Candle, ChartReader, Field, Group } from '../chart-reader.ts';
@@ -21,9 +21,12 @@ import { placeReader, textReader } from './value-text.ts';
 export function createMemoryReader(rows: MemoryRows, slices: Slices): ChartReader {
   const count = rows.rowCount.peek();
   const groupsOf = async (field: Field, values: Parameters<ChartReader['bars']>[1]): Promise<Group[]> => {
-    const textOf = textReader(rows, field);
     const groups = createGroups<string | null>(rows, values);
-    await slices.forEach(count, (row) => groups.add(textOf(row), row));
+    await slices.forEach(count, (row) => {
+      const text = rows.text(row, field.index);
+      // Both zeros are one number.
+      groups.add(isFloat(field.type) && text === '-0' ? '0' : text, row);
+    });
     return groups.all();
   };
   return {
