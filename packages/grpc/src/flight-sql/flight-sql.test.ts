@@ -74,12 +74,22 @@ const preparedOf = (preparedStatementHandle: Uint8Array, kind: 'Query' | 'Update
 describe('a query', () => {
   test('runs once for its info and the first read of its ticket, and again for every other read', async () => {
     const { sql, engine } = await startSql();
-    const info = await sql.getFlightInfo(queryOf('SELECT 1 AS one'));
-    expect(tableFromIPC(info.schema).schema.names).toEqual(['one']);
-    expect([info.totalRecords, info.endpoint.length]).toEqual([-1n, 1]);
-    for (const runs of [1, 2, 3]) {
+    const read = async (info: flight.FlightInfo) =>
       expect(rowsOf(await getTicket(sql, ticketOf(info)))).toEqual([{ one: 1n }]);
-      expect([engine.asked.length, engine.openResults()]).toEqual([runs, 0]);
+    const runs = () => [engine.asked.length, engine.openResults()];
+    for (;;) {
+      const [startMs, [before = 0]] = [performance.now(), runs()];
+      const info = await sql.getFlightInfo(queryOf('SELECT 1 AS one'));
+      expect(tableFromIPC(info.schema).schema.names).toEqual(['one']);
+      expect([info.totalRecords, info.endpoint.length]).toEqual([-1n, 1]);
+      await read(info);
+      // On a busy machine the result may have been given up before: then again.
+      if (performance.now() - startMs > 1000) continue;
+      expect(runs()).toEqual([before + 1, 0]);
+      await read(info);
+      await read(info);
+      expect(runs()).toEqual([before + 3, 0]);
+      return;
     }
   });
 
