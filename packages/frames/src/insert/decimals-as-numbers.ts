@@ -1,11 +1,10 @@
 import { quoted, ServiceError } from '@svc/errors';
-import { Data, DataType, type Decimal, Field, Float64, Int64, type RecordBatch, Schema } from 'apache-arrow';
+import { Data, DataType, type Decimal, Field, Float64, Int64, type Schema } from 'apache-arrow';
 import { typeOf } from '../arrow-types.ts';
 import { columnInfo } from '../column-types.ts';
 import { valuesOf } from '../columns/arrow-data.ts';
-import { createRecordBatch } from '../columns/create-record-batch.ts';
-import { sliceData } from '../columns/slice-data.ts';
 import type { FrameStream } from '../frame-stream.ts';
+import { convertColumns } from './convert-columns.ts';
 
 /**
  * Converts decimals that are inserted into columns of other numbers: `1.5` is a decimal in SQL. A floating-point column gets
@@ -13,25 +12,7 @@ import type { FrameStream } from '../frame-stream.ts';
  */
 export function decimalsAsNumbers(frame: Schema, rows: FrameStream): FrameStream {
   const wanted = new Map(frame.fields.map((field) => [field.name, field]));
-  const targets = rows.schema.fields.map((from) => numberFor(from, wanted.get(from.name)));
-  if (targets.every((target) => target === undefined)) return rows;
-  const schema = new Schema(
-    rows.schema.fields.map((field, i) => targets[i] ?? field),
-    rows.schema.metadata,
-  );
-  async function* batches(): AsyncGenerator<RecordBatch, void, undefined> {
-    let firstRow = 0;
-    for await (const batch of rows.batches) {
-      const columns: readonly Data[] = batch.data.children;
-      const converted = columns.map((column, i) => {
-        const target = targets[i];
-        return target === undefined ? column : numbersOf(sliceData(column, 0, batch.numRows), target, firstRow);
-      });
-      firstRow += batch.numRows;
-      yield createRecordBatch(schema, batch.numRows, converted);
-    }
-  }
-  return { schema, batches: batches() };
+  return convertColumns(rows, (from) => numberFor(from, wanted.get(from.name)), numbersOf);
 }
 
 /** Returns the column that a decimal column becomes; undefined if it stays as it is. */

@@ -59,6 +59,9 @@ describe('a value is inserted as the type of the frame:', () => {
     ['DATE', new Date('2024-01-02'), 'TIMESTAMP', '2024-01-02T00:00:00.000000Z'],
     ['LONG', null, 'STRING', null],
     ['BOOLEAN', null, 'TIMESTAMP', null],
+    ['LONG', 1n, 'BOOLEAN', true],
+    ['LONG', 0n, 'BOOLEAN', false],
+    ['LONG', null, 'BOOLEAN', null],
   ])('%s %s as %s', async (from, value, to, expected) => {
     expect(await fitted(from, [value], to)).toEqual([expected]);
   });
@@ -74,6 +77,8 @@ describe('a value that would change is refused with its row:', () => {
     ['DOUBLE', 0.125, 'DECIMAL', 'Row 2, column "x": 0.125 is not exactly a DECIMAL(10,2).'],
     ['DOUBLE', Number.NaN, 'DECIMAL', 'Row 2, column "x": NaN is not exactly a value of the type DECIMAL(10,2).'],
     ['LONG', 7n, 'STRING', 'Row 2, column "x": a value of the type LONG is not a value of the type STRING.'],
+    ['LONG', 2n, 'BOOLEAN', 'Row 2, column "x": 2 is not exactly a BOOLEAN.'],
+    ['LONG', -1n, 'BOOLEAN', 'Row 2, column "x": -1 is not exactly a BOOLEAN.'],
     ['BOOLEAN', true, 'LONG', 'Row 2, column "x": a value of the type BOOLEAN is not a value of the type LONG.'],
   ])('%s %s as %s', async (from, value, to, message) => {
     await expect(fitted(from, [null, value], to)).rejects.toThrow(message);

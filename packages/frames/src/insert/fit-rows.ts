@@ -11,6 +11,7 @@ import { isReadable } from '../decode/json/json-target.ts';
 import { encodeNdjson } from '../encode/ndjson.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { decimalsAsNumbers } from './decimals-as-numbers.ts';
+import { integersAsBooleans } from './integers-as-booleans.ts';
 
 /**
  * Converts rows to the types of the frame that they are inserted into: texts are read as its types, and a number or a time
@@ -18,7 +19,7 @@ import { decimalsAsNumbers } from './decimals-as-numbers.ts';
  * What an append takes or converts by itself is left to it.
  */
 export function fitRows(frame: Schema, inserted: FrameStream): FrameStream {
-  const rows = decimalsAsNumbers(frame, inserted);
+  const rows = integersAsBooleans(frame, decimalsAsNumbers(frame, inserted));
   const wanted = new Map(frame.fields.map((field) => [field.name, field]));
   const conversions = rows.schema.fields.flatMap((from, place): Conversion[] => {
     const to = wanted.get(from.name);
