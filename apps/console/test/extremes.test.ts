@@ -10,6 +10,7 @@ import { pixelsOf, valueRange } from '../src/chart/pixels.ts';
 import { createSqlReader } from '../src/chart/sql-reader.ts';
 import { ticksOf } from '../src/chart/ticks.ts';
 import { moved } from '../src/chart/zoom.ts';
+import { filterSql, sortSql } from '../src/state/rows-sql.ts';
 import type { ChartChoice } from '../src/state/tabs.ts';
 import { summarise } from '../src/summary/summarise.ts';
 import { type Engine, rowsInMemory, startEngine } from './engine.ts';
@@ -114,4 +115,20 @@ describe('the most extreme values', () => {
       expect(summary.histogram?.counts.length ?? 0).toBeLessThan(60);
     }
   });
+});
+
+test('rows are sorted and filtered by one of two columns whose names differ only in case', async () => {
+  const body = JSON.stringify([
+    { A: 1, a: 5 },
+    { A: 2, a: 4 },
+  ]);
+  const headers = { 'content-type': 'application/json' };
+  await engine.api.request('/frames/twins', { method: 'PUT', headers, body });
+  const columns = ['A', 'a'].map((name) => ({ name, type: 'LONG' }));
+  const twins = { from: 'twins', columns, engine: 'local' } as const;
+  expect((await engine.ask(sortSql(twins, 0))).rows).toEqual([
+    ['2', '4'],
+    ['1', '5'],
+  ]);
+  expect((await engine.ask(filterSql(twins, 1, { look: 'value', text: '5' })!)).rows).toEqual([['1', '5']]);
 });

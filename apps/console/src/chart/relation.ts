@@ -1,4 +1,5 @@
 import { quotedName } from '../state/quote-name.ts';
+import { foldedName } from '../state/rows-sql.ts';
 import { type Axis, isFloat, type Place, type Range, type TimeAxis } from './axis.ts';
 import type { ChartSource } from './chart-source.ts';
 
@@ -21,7 +22,7 @@ export function subqueryOf(statement: string): string {
  */
 export function relationOf({ from, columns }: Pick<ChartSource, 'columns' | 'from'>): Relation {
   const names = columns.map(({ name }) => name);
-  const folded = new Set(names.map((name) => name.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())));
+  const folded = new Set(names.map(foldedName));
   const areNames = folded.size === names.length && names.every((name) => name !== '' && !name.includes('\0'));
   if (areNames) return { sql: `${from} as r`, column: (index) => `r.${quotedName(names[index] ?? '')}` };
   const placed = names.map((_, index) => `c${index}`);

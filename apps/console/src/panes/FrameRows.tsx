@@ -3,10 +3,11 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { FrameInfo } from '../api/types.ts';
 import { Grid, type GridActions } from '../grid/Grid.tsx';
+import { sqlActions } from '../grid/sql-actions.ts';
 import { createFrameRows } from '../rows/frame-rows.ts';
 import type { RowSource } from '../rows/row-source.ts';
 import type { AppState } from '../state/app-state.ts';
-import { filterSql, sortSql } from '../state/frame-sql.ts';
+import { quoteName } from '../state/quote-name.ts';
 
 interface RowsProps {
   readonly app: AppState;
@@ -41,27 +42,12 @@ function follow(app: AppState, source: RowSource): () => void {
   };
 }
 
+/** The rows of the queries that are made from the grid. */
+const QUERY_ROWS = 1000;
+
 function actionsOf(app: AppState, frame: FrameInfo, source: RowSource): GridActions {
   if (app.info.value?.engines.includes('local') !== true) return {};
-  const run = async (sql: string): Promise<void> => (await import('./run-new-query.ts')).runNewQuery(app, sql);
-  const report = (error: unknown): void => app.notify(error instanceof Error ? error.message : String(error));
-  return {
-    sortBy(index) {
-      const column = frame.columns[index];
-      if (column) void run(sortSql(frame.handle, column)).catch(report);
-    },
-    filterEqual(index, row) {
-      const column = frame.columns[index];
-      const cell = source.cell(row, index);
-      if (column === undefined || cell === undefined) return;
-      source
-        .wholeText(row, index)
-        .then((text) => {
-          const sql = filterSql(frame.handle, column, { look: cell.look, text });
-          if (sql === undefined) app.notify(`Rows cannot be filtered by a value of the type ${column.type}.`);
-          return sql === undefined ? undefined : run(sql);
-        })
-        .catch(report);
-    },
-  };
+  const { handle, columns } = frame;
+  const rows = { from: quoteName(handle), columns, engine: 'local', limit: QUERY_ROWS } as const;
+  return sqlActions(app, source, rows, async (sql) => (await import('./run-new-query.ts')).runNewQuery(app, sql));
 }

@@ -3,13 +3,13 @@ import type { JSX } from 'preact';
 import { subqueryOf } from '../chart/relation.ts';
 import type { ChartSource } from '../chart/chart-source.ts';
 import type { GridActions } from '../grid/Grid.tsx';
+import { sqlActions } from '../grid/sql-actions.ts';
 import { ErrorBox } from '../panes/ErrorBox.tsx';
 import { Key } from '../panes/Key.tsx';
 import { lazy } from '../panes/lazy.tsx';
 import { type ViewChoice, viewPanelId, ViewTabs, viewTabId } from '../panes/ViewTabs.tsx';
 import type { AnswerRows } from '../rows/answer-rows.ts';
 import type { AppState } from '../state/app-state.ts';
-import { quotedText, quoteName } from '../state/quote-name.ts';
 import type { QueryTab } from '../state/tabs.ts';
 import { DownloadMenu } from './DownloadMenu.tsx';
 import type { Answer } from './run.ts';
@@ -155,22 +155,7 @@ function sourceOf({ request, rows, end }: Answer<AnswerRows>): ChartSource {
 function actionsOf(app: AppState, { request, rows }: Answer<AnswerRows>): GridActions {
   const { sql, engine } = request;
   if (!/^\s*(?:select|with|from|values|table|\()/i.test(sql)) return {};
-  const wrapped = `from (\n${sql}\n)`;
-  const open = (text: string): void => app.openQuery(`select *\n${wrapped}\n${text}`, engine);
-  return {
-    sortBy: (column) => open(`order by ${quoteName(rows.columns[column]?.name ?? '')}`),
-    filterEqual: (column, row) => {
-      const cell = rows.cell(row, column);
-      const info = rows.columns[column];
-      if (cell === undefined || info === undefined) return;
-      const name = quoteName(info.name);
-      if (cell.look === 'null') return open(`where ${name} is null`);
-      void rows.wholeText(row, column).then((text) => open(`where ${name} = ${literalOf(text, info.type)}`));
-    },
-  };
-}
-
-function literalOf(text: string, type: string): string {
-  const isPlain = /^(?:BYTE|SHORT|INT|LONG|ULONG|LONG128|FLOAT|DOUBLE|BOOLEAN|DECIMAL)/.test(type);
-  return isPlain && /^(?:-?[\d.]+(?:e[+-]?\d+)?|true|false)$/i.test(text) ? text : quotedText(text);
+  return sqlActions(app, rows, { from: subqueryOf(sql), columns: rows.columns, engine }, (text) =>
+    app.openQuery(text, engine),
+  );
 }
