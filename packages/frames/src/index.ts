@@ -32,6 +32,7 @@ export type { DeclaredColumn } from './declared-columns.ts';
 export { CONTENT_CODINGS, type ContentCoding } from './content-coding.ts';
 export { decompressBody, type DecompressOptions } from './decode/body/decompress-body.ts';
 export { createDecoders, type Decoders, type DecodersOptions } from './decode/decoders.ts';
+export type { LinePrecision } from './decode/lines/precision.ts';
 export { encodeArrowStream } from './encode/arrow-stream.ts';
 export { encodeCsv } from './encode/csv.ts';
 export type { ChunkOptions } from './encode/encode-rows.ts';

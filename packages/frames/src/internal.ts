@@ -9,6 +9,7 @@
  * ```
  */
 export { childrenOf, keyAndValueOf, typeOf, valueTypeOf } from './arrow-types.ts';
+export { type ByteBudget, createByteBudget } from './byte-budget.ts';
 export { isCancelled, withSignal, withSpan } from './call.ts';
 export { charactersBefore, charactersIn } from './characters.ts';
 export { TYPE_METADATA_KEY } from './column-types.ts';
@@ -17,6 +18,11 @@ export { type ArrowHeader, readArrowHeader } from './decode/arrow/arrow-header.t
 export { schemaFromResult, schemaFromUpload, uncheckedSchemaFromUpload } from './decode/arrow/arrow-schema.ts';
 export { decodeArrowHere, type DecodeHereOptions, decodeRowHere } from './decode/decode-here.ts';
 export { MAX_COLUMNS } from './decode/limits.ts';
+export { fitLines } from './decode/lines/fit-lines.ts';
+export { createLineDecoder } from './decode/lines/line-decoder.ts';
+export { LineError } from './decode/lines/line-error.ts';
+export { type LineTable } from './decode/lines/line-table.ts';
+export { isLinePrecision, LINE_PRECISIONS } from './decode/lines/precision.ts';
 export { createResultDecoder, type ResultDecoder } from './decode/result-decoder.ts';
 export { distinctNames } from './distinct-names.ts';
 export { encodeArrowFile } from './encode/arrow-file.ts';

@@ -1,0 +1,166 @@
+import { quoted, ServiceError } from '@svc/errors';
+import { type Data, DataType, Field, type RecordBatch, Schema } from 'apache-arrow';
+import { typeOf, valueTypeOf } from '../../arrow-types.ts';
+import type { ByteBudget } from '../../byte-budget.ts';
+import { columnInfo } from '../../column-types.ts';
+import { convertColumn, isConvertible } from '../../columns/convert-column.ts';
+import { createRecordBatch } from '../../columns/create-record-batch.ts';
+import { isSameType } from '../../columns/match-columns.ts';
+import { sliceData } from '../../columns/slice-data.ts';
+import { type FrameStream, streamOfBatches } from '../../frame-stream.ts';
+import type { LineColumn } from './line-column.ts';
+import { LineError } from './line-error.ts';
+import { plainData, type TextForm, textData } from './line-rows.ts';
+import { type LineTable, typeConflict } from './line-table.ts';
+
+/** The rows of a batch: a long append is sent to the store in parts. */
+const BATCH_ROWS = 65_536;
+
+/**
+ * Returns the lines of a table as rows. If they are appended to a frame they have its types, and the order of its columns: a
+ * column that the frame lacks, or a value that would change, is a `LineError`. Columns that the lines lack are left out.
+ */
+export function fitLines(table: LineTable, frame: Schema | undefined, budget: ByteBudget): FrameStream {
+  const columns = frame === undefined ? ownColumns(table, budget) : columnsOf(table, frame, budget);
+  const schema = new Schema(columns.map(({ field }) => field));
+  return streamOfBatches(
+    schema,
+    batchesOf(
+      schema,
+      table.rows,
+      columns.map(({ data }) => data),
+    ),
+  );
+}
+
+interface FittedColumn {
+  readonly field: Field;
+  readonly data: Data;
+}
+
+/** The columns of a new frame: those of the lines in the order of their first values, and the time. */
+function ownColumns(table: LineTable, budget: ByteBudget): readonly FittedColumn[] {
+  return [...table.columns, table.time].map((column) => {
+    // A frame has one type for both, which the lines do not tell.
+    if (column.mixedLine !== undefined) {
+      throw typeConflict(column, column.firstKind === 'DOUBLE' ? 'LONG' : 'DOUBLE', column.mixedLine);
+    }
+    const data = dataOf(column, table.rows, { form: column.kind === 'SYMBOL' ? 'symbol' : 'text', budget });
+    return { field: new Field(column.name, typeOf(data), true), data };
+  });
+}
+
+/** The columns of a frame that the lines have. */
+function columnsOf(table: LineTable, frame: Schema, budget: ByteBudget): readonly FittedColumn[] {
+  const own = [...table.columns, table.time];
+  const names = new Set(frame.fields.map(({ name }) => name));
+  const extra = own.find(({ name }) => !names.has(name));
+  if (extra !== undefined) {
+    throw new LineError(
+      extra.firstLine,
+      `the frame ${quoted(table.handle)} has no column ${quoted(extra.name)}.`,
+      `A frame keeps the columns of its first lines: ${listed(frame)}. Write other columns to another table, or replace the frame.`,
+    );
+  }
+  const byName = new Map(own.map((column) => [column.name, column]));
+  return frame.fields.flatMap((target: Field) => {
+    const column = byName.get(target.name);
+    if (column !== undefined) return [fitted(table, column, target, budget)];
+    if (target.nullable) return [];
+    throw new LineError(
+      table.lines[0],
+      `the column ${quoted(target.name)} of the frame ${quoted(table.handle)} cannot be null.`,
+      'Send a value for it in each line.',
+    );
+  });
+}
+
+function listed({ fields }: Schema): string {
+  const shown = fields.slice(0, 20).map((field) => `${quoted(field.name)} ${columnInfo(field).type}`);
+  return `${shown.join(', ')}${fields.length > shown.length ? ', …' : ''}`;
+}
+
+/** Returns a column in the type of the frame. */
+function fitted(table: LineTable, column: LineColumn, target: Field, budget: ByteBudget): FittedColumn {
+  const type = typeOf(target);
+  const isText = column.kind === 'STRING' || column.kind === 'SYMBOL';
+  const form = isText ? textFormOf(type) : undefined;
+  const timezone = DataType.isTimestamp(type) ? (type.timezone ?? null) : null;
+  if (isText && form === undefined) throw wrongType(table, column, target);
+  const data = dataOf(column, table.rows, { form, timezone, budget });
+  const from = new Field(target.name, typeOf(data), target.nullable || data.nullCount > 0);
+  if (isText || isSameType(target, from)) return { field: from, data };
+  if (!isConvertible(typeOf(from), type)) throw wrongType(table, column, target);
+  const converted = convertedColumn(table, data, target);
+  return { field: new Field(target.name, type, from.nullable, target.metadata), data: converted };
+}
+
+function textFormOf(type: DataType): TextForm | undefined {
+  if (DataType.isUtf8(type)) return 'text';
+  if (DataType.isLargeUtf8(type)) return 'large text';
+  return DataType.isDictionary(type) && DataType.isUtf8(valueTypeOf(type)) ? 'symbol' : undefined;
+}
+
+interface DataOptions {
+  /** The form of text; undefined for other values. */
+  readonly form: TextForm | undefined;
+  readonly timezone?: string | null;
+  readonly budget: ByteBudget;
+}
+
+function dataOf(column: LineColumn, rows: number, { form, timezone = null, budget }: DataOptions): Data {
+  const isText = column.kind === 'STRING' || column.kind === 'SYMBOL';
+  return isText ? textData(column, rows, form ?? 'text', budget) : plainData(column, rows, timezone, budget);
+}
+
+/** Converts a column; the first value that would change tells the line. */
+function convertedColumn(table: LineTable, data: Data, target: Field): Data {
+  try {
+    return convertColumn(data, target);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    // Find the row: the first one whose rows up to it cannot be converted.
+    let [low, high] = [0, table.rows - 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (isConverted(sliceData(data, 0, middle + 1), target)) low = middle + 1;
+      else high = middle;
+    }
+    const fits = `Send a value that a ${columnInfo(target).type} holds exactly.`;
+    const hint = target.name === table.time.name ? `${fits} The parameter precision is the unit of times.` : fits;
+    throw new LineError(table.lines[low], lowerFirst(error.message), hint);
+  }
+}
+
+function isConverted(data: Data, target: Field): boolean {
+  try {
+    convertColumn(data, target);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function lowerFirst(text: string): string {
+  return text.slice(0, 1).toLowerCase() + text.slice(1);
+}
+
+function wrongType({ handle }: LineTable, { name, kind, firstLine }: LineColumn, target: Field): LineError {
+  const { type } = columnInfo(target);
+  return new LineError(
+    firstLine,
+    `column ${quoted(name)} is ${kind} here, but ${type} in the frame ${quoted(handle)}.`,
+    `Send values that fit a ${type}, or write to another table.`,
+  );
+}
+
+function* batchesOf(schema: Schema, rows: number, data: readonly Data[]): Generator<RecordBatch, void, undefined> {
+  for (let start = 0; start < rows; start += BATCH_ROWS) {
+    const count = Math.min(BATCH_ROWS, rows - start);
+    yield createRecordBatch(
+      schema,
+      count,
+      data.map((column) => sliceData(column, start, count)),
+    );
+  }
+}

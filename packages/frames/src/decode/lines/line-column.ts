@@ -1,0 +1,170 @@
+import type { ByteBudget } from '../../byte-budget.ts';
+import { setBit } from '../../columns/bits.ts';
+import { allocateCounted } from '../limits.ts';
+import type { Halves } from './line-numbers.ts';
+import { createSymbolSet, symbolIndex, type SymbolSet } from './symbol-set.ts';
+
+/** The types that values of line protocol have by themselves. */
+export type LineKind = 'SYMBOL' | 'STRING' | 'BOOLEAN' | 'LONG' | 'ULONG' | 'DOUBLE' | 'TIMESTAMP' | 'TIMESTAMP_NS';
+
+/** The bytes of a row in the slots of a column. */
+const SLOT_BYTES: Readonly<Record<LineKind, number>> = {
+  SYMBOL: 4,
+  STRING: 4,
+  BOOLEAN: 1,
+  LONG: 8,
+  ULONG: 8,
+  DOUBLE: 8,
+  TIMESTAMP: 8,
+  TIMESTAMP_NS: 8,
+};
+
+/** A column while its lines are read. Rows that have no value are null. */
+export interface LineColumn {
+  readonly name: string;
+  readonly nameBytes: Uint8Array;
+  kind: LineKind;
+  /** The type of the first value. */
+  readonly firstKind: LineKind;
+  /** The lines of the first value, and of the first one of another numeric type. */
+  readonly firstLine: number;
+  mixedLine: number | undefined;
+  /** The attempt to read a line that set the last value. A line that arrives in pieces takes several. */
+  attempt: number;
+  /** The end of the last row that has a value. */
+  rows: number;
+  capacity: number;
+  validity: Uint8Array<ArrayBuffer>;
+  /** The values: for text, where each row ends. */
+  slots: ArrayBuffer;
+  doubles: Float64Array<ArrayBuffer>;
+  words: Int32Array<ArrayBuffer>;
+  flags: Uint8Array<ArrayBuffer>;
+  text: Uint8Array<ArrayBuffer>;
+  readonly symbols: SymbolSet | undefined;
+}
+
+const NO_BYTES = new Uint8Array(0);
+const FIRST_CAPACITY = 64;
+
+/** Creates a column without values. */
+export function createLineColumn(name: string, kind: LineKind, firstLine: number, budget: ByteBudget): LineColumn {
+  const slots = new ArrayBuffer(0);
+  return {
+    name,
+    nameBytes: Buffer.from(name),
+    kind,
+    firstKind: kind,
+    firstLine,
+    mixedLine: undefined,
+    attempt: -1,
+    rows: 0,
+    capacity: 0,
+    validity: NO_BYTES,
+    slots,
+    doubles: new Float64Array(slots),
+    words: new Int32Array(slots),
+    flags: new Uint8Array(slots),
+    text: NO_BYTES,
+    symbols: kind === 'SYMBOL' ? createSymbolSet(budget) : undefined,
+  };
+}
+
+/** Makes room for `rows` rows. A column of text has one slot more, as the first row begins at 0. */
+export function reserveRows(column: LineColumn, rows: number, budget: ByteBudget): void {
+  if (rows <= column.capacity) return;
+  const capacity = Math.max(FIRST_CAPACITY, 2 * rows);
+  const validity = allocateCounted(budget, (capacity >> 3) + 1);
+  const slots = allocateCounted(budget, 8 * Math.ceil((SLOT_BYTES[column.kind] * (capacity + 1)) / 8));
+  validity.set(column.validity);
+  slots.set(column.flags);
+  budget.free(column.validity.length + column.flags.length);
+  column.capacity = capacity;
+  column.validity = validity;
+  useSlots(column, slots.buffer);
+}
+
+function useSlots(column: LineColumn, slots: ArrayBuffer): void {
+  column.slots = slots;
+  column.doubles = new Float64Array(slots);
+  column.words = new Int32Array(slots);
+  column.flags = new Uint8Array(slots);
+}
+
+function beginRow(column: LineColumn, row: number, budget: ByteBudget): void {
+  if (row >= column.capacity) reserveRows(column, row + 1, budget);
+  setBit(column.validity, row);
+}
+
+/** Sets a 64-bit integer. */
+export function putHalves(column: LineColumn, row: number, { low, high }: Halves, budget: ByteBudget): void {
+  beginRow(column, row, budget);
+  column.words[2 * row] = low;
+  column.words[2 * row + 1] = high;
+  column.rows = row + 1;
+}
+
+/** Sets a double. */
+export function putDouble(column: LineColumn, row: number, value: number, budget: ByteBudget): void {
+  beginRow(column, row, budget);
+  column.doubles[row] = value;
+  column.rows = row + 1;
+}
+
+/** Sets a boolean. */
+export function putFlag(column: LineColumn, row: number, value: boolean, budget: ByteBudget): void {
+  beginRow(column, row, budget);
+  column.flags[row] = value ? 1 : 0;
+  column.rows = row + 1;
+}
+
+/** Sets a text. */
+export function putText(
+  column: LineColumn,
+  row: number,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  budget: ByteBudget,
+): void {
+  beginRow(column, row, budget);
+  if (column.symbols !== undefined) {
+    column.words[row] = symbolIndex(column.symbols, bytes, start, end, budget);
+    column.rows = row + 1;
+    return;
+  }
+  fillOffsets(column, row);
+  const from = column.words[row];
+  const to = from + end - start;
+  if (to > column.text.length) {
+    const text = allocateCounted(budget, Math.max(1024, 2 * to));
+    text.set(column.text.subarray(0, from));
+    budget.free(column.text.length);
+    column.text = text;
+  }
+  const { text } = column;
+  for (let at = start; at < end; at++) text[from + at - start] = bytes[at];
+  column.words[row + 1] = to;
+  column.rows = row + 1;
+}
+
+/** Makes the rows up to `row` that have no text empty. */
+export function fillOffsets({ words, rows }: LineColumn, row: number): void {
+  if (row > rows) words.fill(words[rows], rows + 1, row + 1);
+}
+
+/**
+ * Makes a column of whole numbers one of doubles. Returns false, and changes nothing, if a double cannot hold one of
+ * them.
+ */
+export function toDoubles(column: LineColumn): boolean {
+  const longs = column.kind === 'LONG' ? new BigInt64Array(column.slots) : new BigUint64Array(column.slots);
+  const doubles = new Float64Array(longs.length);
+  for (let row = 0; row < column.rows; row++) {
+    doubles[row] = Number(longs[row]);
+    if (BigInt(doubles[row]) !== longs[row]) return false;
+  }
+  column.kind = 'DOUBLE';
+  useSlots(column, doubles.buffer);
+  return true;
+}

@@ -1,0 +1,54 @@
+import type { Schema } from 'apache-arrow';
+import type { ByteBudget } from '../src/byte-budget.ts';
+import { createFrameBudget } from '../src/decode/limits.ts';
+import { fitLines } from '../src/decode/lines/fit-lines.ts';
+import { createLineDecoder } from '../src/decode/lines/line-decoder.ts';
+import type { LineTable } from '../src/decode/lines/line-table.ts';
+import type { LinePrecision } from '../src/decode/lines/precision.ts';
+import { encodeJsonTable } from '../src/encode/json-table.ts';
+
+/** The time of lines without one. */
+export const NOW = '2024-01-02T03:04:05.000000006Z';
+const NOW_NS = BigInt(Date.parse('2024-01-02T03:04:05Z')) * 1_000_000n + 6n;
+
+/** How `decodeLines` reads its lines. */
+export interface DecodeLinesOptions {
+  readonly precision?: LinePrecision;
+  readonly maxBytes?: number;
+  /** How many bytes are read at a time. Default 64 KiB. */
+  readonly stepBytes?: number;
+}
+
+/** A budget for the rows of a test. */
+export function lineBudget(maxBytes = 64 * 1024 ** 2): ByteBudget {
+  return createFrameBudget(maxBytes);
+}
+
+/** Decodes line protocol. */
+export function decodeLines(text: string | Uint8Array, options: DecodeLinesOptions = {}): readonly LineTable[] {
+  const { precision, maxBytes, stepBytes } = options;
+  const decoder = createLineDecoder({ precision, nowNs: NOW_NS, budget: lineBudget(maxBytes), stepBytes });
+  decoder.write(Buffer.from(text));
+  return decoder.end();
+}
+
+/** The columns of a table with their types, and its rows as JSON has them. Whole numbers beyond doubles are texts. */
+export async function cellsOf(table: LineTable | undefined, frame?: Schema) {
+  if (table === undefined) throw new Error('There is no table.');
+  const chunks: Uint8Array[] = [];
+  const stream = fitLines(table, frame, lineBudget());
+  const names = new Set(stream.schema.fields.map(({ name }) => name));
+  for await (const chunk of encodeJsonTable(stream, { query: '' })) chunks.push(Uint8Array.from(chunk));
+  const json = Buffer.concat(chunks)
+    .toString()
+    .replaceAll(/(?<=[[,])-?\d{16,}(?=[\],])/g, '"$&"');
+  const { columns, dataset } = JSON.parse(json) as {
+    columns: readonly { name: string; type: string }[];
+    dataset: readonly (readonly unknown[])[];
+  };
+  const wanted = frame?.fields.map(({ name }) => name) ?? [...names];
+  const rows = dataset.map((row) =>
+    wanted.map((name) => row[columns.findIndex((column) => column.name === name)] ?? null),
+  );
+  return { columns: Object.fromEntries(columns.map(({ name, type }) => [name, type])), rows };
+}
