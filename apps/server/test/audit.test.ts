@@ -58,6 +58,7 @@ const WRITES: ReadonlySet<string | undefined> = new Set([
   'keepQuery',
   'appendRows',
   'appendQuery',
+  'writeLines',
   'expireFrame',
   'dropFrame',
 ]);
@@ -87,7 +88,7 @@ describe('on every way in', () => {
           operation,
           ...(ADMIN_USES.has(operation)
             ? { handle: null, outcome: 'ok' }
-            : { handle: expect.stringMatching(/^(put|shown|none|kept|made|ingested|f-.{26})$/), outcome }),
+            : { handle: expect.stringMatching(/^(put|shown|none|kept|made|ingested|lines|f-.{26})$/), outcome }),
         })),
       );
     },

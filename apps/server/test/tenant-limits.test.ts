@@ -149,7 +149,7 @@ describe('max_frames and max_bytes', () => {
   const isNewFrame = ({ operation, allowed, target: at = 'local' }: Way): boolean =>
     at === 'local' &&
     allowed !== 'handle_not_found' &&
-    ['putFrame', 'appendFrame', 'keepQuery'].includes(operation ?? '');
+    ['putFrame', 'appendFrame', 'keepQuery', 'writeLines'].includes(operation ?? '');
 
   test('one frame more is refused on every way in, and nothing else is', { tags: ['slow'] }, async () => {
     expect(await outcomesOf('one-frame')).toEqual(

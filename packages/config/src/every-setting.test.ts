@@ -38,6 +38,7 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
   'metrics.tenant_label': ['on', 'true', true],
   'metrics.max_tenants': ['3', '3', 3],
   'http.max_upload_bytes': ['1024', '1_024', 1024],
+  'http.max_lines_bytes': ['1024', '1_024', 1024],
   'http.max_rows': ['9007199254740991', '9007199254740991', Number.MAX_SAFE_INTEGER],
   'http.max_connections': ['8', '8', 8],
   'http.max_in_flight': ['9', '9', 9],

@@ -30,6 +30,7 @@ describe('variables', () => {
       'server.drain_delay_ms': ['SERVICE_SERVER_DRAIN_DELAY_MS'],
       'server.shutdown_grace_ms': ['SERVICE_SERVER_SHUTDOWN_GRACE_MS'],
       'http.max_upload_bytes': ['SERVICE_HTTP_MAX_UPLOAD_BYTES'],
+      'http.max_lines_bytes': ['SERVICE_HTTP_MAX_LINES_BYTES'],
       'grpc.max_message_bytes': ['SERVICE_GRPC_MAX_MESSAGE_BYTES'],
     });
   });
@@ -150,6 +151,7 @@ describe('defaults', () => {
       },
       http: {
         max_upload_bytes: 10_737_418_240,
+        max_lines_bytes: 104_857_600,
         max_rows: undefined,
         max_connections: 10_000,
         max_in_flight: 1000,

@@ -94,6 +94,12 @@ export const ERROR_CODES = {
     meaning: 'If-Match does not name the current version of the frame.',
     hint: 'Read the frame again and redo the change on its current version.',
   },
+  partial_write: {
+    http: 422,
+    grpc: 'ABORTED',
+    meaning: 'Lines for several tables were sent, and those of some tables are stored, but not those of others.',
+    hint: 'Send the lines of the other tables again; the message names the tables that are stored.',
+  },
   precondition_failed: {
     http: 412,
     grpc: 'FAILED_PRECONDITION',

@@ -10,6 +10,7 @@ import { chkHandlers, execHandlers, expHandlers } from './exec-endpoint.ts';
 import { fileHandlers } from './files/files-endpoint.ts';
 import { frameHandlers, frameListHandlers } from './frames-endpoint.ts';
 import { docsHandlers } from './docs-page/docs-endpoint.ts';
+import { lineHandlers, SETTINGS_HANDLERS } from './lines/lines-endpoint.ts';
 import { openApiHandlers } from './openapi/openapi-endpoint.ts';
 import { type HostInfo, infoHandlers } from './queries/info-endpoint.ts';
 import { queryHandlers, queryListHandlers } from './queries/queries-endpoint.ts';
@@ -62,6 +63,7 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   const about = { service, host: options.info, defaultEngine, maxRows, hasCallers: hasCallers(endpoint) };
   const docs = docsHandlers();
   const state = { service, isStarting, defaultEngine, hasCallers: hasCallers(endpoint) };
+  const lines = lineHandlers(service);
   addEndpoints(app, ENDPOINTS, endpoint, {
     '/exec': execHandlers(reads, rules),
     '/exp': expHandlers(reads, rules),
@@ -69,6 +71,9 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
     '/files/{name}': fileHandlers(reads),
     '/frames': frameListHandlers(service),
     '/frames/{handle}': frameHandlers(service),
+    '/write': lines,
+    '/api/v2/write': lines,
+    '/settings': SETTINGS_HANDLERS,
     '/queries': queryListHandlers(service),
     '/queries/{id}': queryHandlers(service),
     '/info': infoHandlers(about),

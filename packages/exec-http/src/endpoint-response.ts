@@ -3,7 +3,7 @@ import { prepend } from '@svc/frames/internal';
 import { compressBytes, compressChunks, isWorthGzip } from './compress.ts';
 import type { RequestContext } from './request-context.ts';
 import { etagOf } from './etag.ts';
-import { refusal } from './refusal.ts';
+import { refusal, type RefusalOptions } from './refusal.ts';
 import { streamedBody } from './streamed-body.ts';
 
 /** The response of a handler, before it is encoded. */
@@ -34,7 +34,7 @@ export type EndpointResponse =
         readonly bytes?: Uint8Array;
       };
     }
-  | { readonly error: ServiceError; readonly headers?: Readonly<Record<string, string>> };
+  | (RefusalOptions & { readonly error: ServiceError });
 
 /** Encodes a response: compressed if that helps, with its length if it is short, streamed otherwise. */
 export async function toResponse(
@@ -44,7 +44,7 @@ export async function toResponse(
 ): Promise<Response> {
   if ('forwarded' in reply) return forwardedResponse(reply.forwarded, context);
   if ('error' in reply) {
-    return refusal(context, reply.error, reply.headers);
+    return refusal(context, reply.error, reply);
   }
   // A plain object, not `Headers`: the adapter sends it as it is.
   const headers: Record<string, string> = {

@@ -3,6 +3,13 @@ import type { RequestContext } from './request-context.ts';
 import { errorHeaders } from './error-response.ts';
 import { discardBody } from './request-body.ts';
 
+/** What a response of an error has besides the error. */
+export interface RefusalOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Fields of the body that clients of line protocol expect. Default: none. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
 /**
  * Reports a failed request and returns its response. All bytes are sent at once. If the client is still sending its body,
  * the response ends only after that is read, because some servers close the connection when a response ends.
@@ -10,12 +17,14 @@ import { discardBody } from './request-body.ts';
 export function refusal(
   context: RequestContext,
   error: ServiceError,
-  headers: Readonly<Record<string, string>> = {},
+  { headers, fields }: RefusalOptions = {},
 ): Response {
   const { c, call, guard } = context;
-  const body = Buffer.from(JSON.stringify(toErrorBody(error, call.requestId)));
+  const body = Buffer.from(JSON.stringify({ ...toErrorBody(error, call.requestId), ...fields }));
   const status = ERROR_CODES[error.code].http;
   const shown = errorHeaders(error, call.requestId, { ...guard.headers, ...headers });
+  // Clients of line protocol parse the body only if there is no charset.
+  if (fields !== undefined) shown['content-type'] = 'application/json';
   context.report(status, error, body.byteLength);
   if (!isSending(c)) return new Response(body, { status, headers: shown });
   shown['content-length'] = String(body.byteLength);

@@ -12,6 +12,8 @@ import type { OperationName } from './service.ts';
 export interface Audit {
   /** Runs a write of a frame, and reports how it ended. */
   write<T>(call: Call, operation: OperationName, handle: string, work: () => Promise<T>): Promise<T>;
+  /** Runs the part of a write before its frames are known, and reports it if it fails. */
+  refused<T>(call: Call, operation: OperationName, work: () => Promise<T>): Promise<T>;
   /**
    * Forwards SQL to the time-series database, and reports how that ended: the SQL may write there, and is not parsed here.
    */
@@ -71,6 +73,14 @@ export function createAudit(observe: Observer): Audit {
 
   return {
     write: run,
+    async refused(call, operation, work) {
+      try {
+        return await work();
+      } catch (error) {
+        report(call, operation, null, toServiceError(error).code);
+        throw error;
+      }
+    },
     forward: (call, work) => run(call, 'forward', null, work, ({ status }) => outcomeOfStatus(status)),
     check(call, operation, target, work) {
       try {

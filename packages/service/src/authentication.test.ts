@@ -85,6 +85,7 @@ describe('every operation', () => {
       keepQuery: () => closed.keepQuery(callOf(), 'select 1'),
       appendRows: () => closed.appendRows(callOf(), 'x', streamFromTable(tableFromArrays({}))),
       appendQuery: () => closed.appendQuery(callOf(), 'x', 'select 1'),
+      writeLines: () => closed.writeLines(callOf(), upload),
       forward: () => closed.forward(callOf(), { path: '/exec', params: [] }),
       listQueries: () => closed.listQueries(callOf()),
       findQuery: () => closed.findQuery(callOf(), 'r'),

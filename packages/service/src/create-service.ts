@@ -18,6 +18,7 @@ import { createAudit } from './audit.ts';
 import { createAuthentication } from './authentication.ts';
 import { createFrameOperations } from './frame-operations.ts';
 import { createInsertOperations } from './insert-operations.ts';
+import { createLinesOperation } from './lines/lines-operation.ts';
 import { createQueryOperations } from './query-operations.ts';
 import { createRegistryOperations } from './registry-operations.ts';
 import { createRunningQueries } from './running-queries.ts';
@@ -42,6 +43,8 @@ export interface ServiceOptions {
   readonly tsdb?: TsdbProxy;
   /** The longest upload, in bytes. Default 10 GiB. */
   readonly maxUploadBytes?: number;
+  /** The longest request of line protocol, in bytes; all such requests together use up to 4 times as much memory. Default 100 MiB. */
+  readonly maxLinesBytes?: number;
   /** Memory for decoding uploads, in bytes, in addition to the memory of the store. Default 1 GiB. */
   readonly maxDecodeBytes?: number;
   /** How long the reader of a query result may pause before the result is closed, in milliseconds. Default 60 000. */
@@ -64,6 +67,7 @@ export interface ServiceOptions {
 /** Creates the service from its parts. */
 export function createService(options: ServiceOptions): Service {
   const { store, engines = {}, tsdb, maxUploadBytes = 10 * 1024 ** 3, observe = () => {} } = options;
+  const maxLinesBytes = Math.min(options.maxLinesBytes ?? 100 * 1024 ** 2, maxUploadBytes);
   const { version = 'unknown', encodeParquet, idleTimeoutMs = 60_000, authenticator } = options;
   const { authenticate, authorize } = createAuthentication({ authenticator, observe });
   const audit = createAudit(observe);
@@ -99,6 +103,7 @@ export function createService(options: ServiceOptions): Service {
     ...createFrameOperations({ ...writing, decoders }),
     ...queries,
     ...createInsertOperations(inserting),
+    ...createLinesOperation({ ...writing, maxLinesBytes }),
     ...createRegistryOperations({ running, authorize, audit }),
     sqlProduct: engines.local?.product,
     encodeParquet,

@@ -50,6 +50,7 @@ export type {
   SqlResult,
   StoreHealth,
   TlsHealth,
+  LinesUpload,
   Upload,
 } from './service.ts';
 export { MAX_TTL_SECONDS, TTL_HINT } from './ttl.ts';

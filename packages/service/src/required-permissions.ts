@@ -22,6 +22,7 @@ export const REQUIRED_PERMISSIONS = {
   keepQuery: { local: ['read', 'write'], scheduler: ['scheduler', 'write'], tsdb: ['tsdb', 'write'] },
   appendRows: ['write'],
   appendQuery: { local: ['read', 'write'], scheduler: ['scheduler', 'write'] },
+  writeLines: ['write'],
   forward: ['tsdb'],
   // Any caller, who sees only the statements of its tenant that it could run itself; with `admin`, all.
   listQueries: [],

@@ -8,6 +8,7 @@ import type {
   FrameFileFormat,
   FrameInfo,
   FrameStream,
+  LinePrecision,
   ListOptions,
   ParquetEncoder,
   PutOptions,
@@ -38,6 +39,15 @@ export interface Upload {
   readonly csv?: CsvOptions;
   /** The columns of JSON or NDJSON. */
   readonly rows?: RowsOptions;
+  /** The length of the body, if known: a body that is too long is refused before it is read. */
+  readonly bytes?: number;
+}
+
+/** Line protocol: the rows of one or more frames. */
+export interface LinesUpload {
+  readonly body: AsyncIterable<Uint8Array>;
+  /** The unit of times. Default `ns`. */
+  readonly precision?: LinePrecision | undefined;
   /** The length of the body, if known: a body that is too long is refused before it is read. */
   readonly bytes?: number;
 }
@@ -204,6 +214,12 @@ export interface Operations {
   appendRows(call: Call, handle: string, rows: FrameStream, options?: InsertOptions): Promise<InsertedRows>;
   /** Appends the result of a query to a frame that exists, as `appendRows` does. */
   appendQuery(call: Call, handle: string, sql: string, options?: AppendQueryOptions): Promise<InsertedRows>;
+  /**
+   * Appends lines to the frames of their tables, which are created if needed. If a line is wrong, nothing is stored. The rows
+   * of a table are stored all or not at all; a failure after those of another table is `partial_write`. Resolves to the
+   * number of rows.
+   */
+  writeLines(call: Call, lines: LinesUpload): Promise<number>;
   /** Returns the statements that wait, run, or send their result, oldest first. */
   listQueries(call: Call): Promise<readonly QueryInfo[]>;
   /** Returns the newest running statement of a request; fails with `query_not_found` if there is none. */
@@ -251,6 +267,8 @@ export interface Service extends Operations {
   readonly uploadFormats: readonly UploadFormat[];
   /** The largest upload, both as received and decompressed. */
   readonly maxUploadBytes: number;
+  /** The longest request of lines, both as received and decompressed. */
+  readonly maxLinesBytes: number;
   /** The version of the server. */
   readonly version: string;
   /** The configured engines. */

@@ -32,6 +32,7 @@ export function createConfiguredService(config: Config, opened: OpenedParts, ver
     engines: { local, ...(scheduler && { scheduler }) },
     ...(proxy && { tsdb: proxy }),
     maxUploadBytes: http.max_upload_bytes,
+    maxLinesBytes: http.max_lines_bytes,
     idleTimeoutMs: http.idle_timeout_ms,
     observe,
     ...(traces && { startTrace: traces.startTrace }),

@@ -149,6 +149,12 @@ const FRAME_WAYS: readonly Way[] = [
   { entries: ['HEAD /files/:name'], operation: 'openFile', ...NOT_FOUND, send: http('/files/shown.csv', HEAD) },
 ];
 
+const LINE_WAYS: readonly Way[] = ['/write', '/api/v2/write'].map((path) => ({
+  entries: [`POST ${path}`],
+  operation: 'writeLines',
+  send: http(path, { method: 'POST', body: 'lines x=1' }),
+}));
+
 const QUERY = '/queries/none';
 const NO_QUERY = { allowed: 'query_not_found' };
 const QUERY_WAYS: readonly Way[] = [
@@ -171,10 +177,12 @@ const QUERY_WAYS: readonly Way[] = [
   { entries: ['HEAD /info'], send: http('/info', HEAD) },
 ];
 
-const OPEN_WAYS: readonly Way[] = ['/ping', '/ready', '/readyz', '/livez', '/docs', '/'].flatMap((path): Way[] => [
-  { entries: [`GET ${path}`], access: 'open', send: http(path) },
-  { entries: [`HEAD ${path}`], access: 'open', send: http(path, HEAD) },
-]);
+const OPEN_WAYS: readonly Way[] = ['/ping', '/settings', '/ready', '/readyz', '/livez', '/docs', '/'].flatMap(
+  (path): Way[] => [
+    { entries: [`GET ${path}`], access: 'open', send: http(path) },
+    { entries: [`HEAD ${path}`], access: 'open', send: http(path, HEAD) },
+  ],
+);
 
 const ASSET = '/console/assets/none.js';
 
@@ -182,6 +190,7 @@ const ASSET = '/console/assets/none.js';
 export const HTTP_WAYS: readonly Way[] = [
   ...READ_WAYS,
   ...FRAME_WAYS,
+  ...LINE_WAYS,
   ...QUERY_WAYS,
   ...OPEN_WAYS,
   { entries: ['GET /chk'], ...TSDB, send: http('/chk?f=json&j=x') },

@@ -12,6 +12,13 @@ export const HTTP_SETTINGS = {
     description: 'Largest upload, over HTTP or gRPC, in bytes; the default is 10 GiB.',
     example: 10 * 2 ** 30,
   }),
+  max_lines_bytes: setting({
+    type: byteCount,
+    default: 100 * 2 ** 20,
+    description:
+      'Largest request of line protocol (/write), in bytes; all such requests together use up to 4 times as much memory. The default is 100 MiB.',
+    example: 100 * 2 ** 20,
+  }),
   max_rows: setting({
     type: integer({ min: 1, max: Number.MAX_SAFE_INTEGER }, 'rows'),
     default: undefined,

@@ -25,7 +25,7 @@ export interface ParameterRow {
 export type ParameterTable = Readonly<Record<string, ParameterRow>>;
 
 /** The body of a request: rows in any upload format, SQL, or a change to a frame. */
-export type RequestContent = 'change' | 'rows' | 'rows_or_appended_query' | 'rows_or_query' | 'sql';
+export type RequestContent = 'change' | 'lines' | 'rows' | 'rows_or_appended_query' | 'rows_or_query' | 'sql';
 
 /** The body of a response. */
 export type ResponseContent =
@@ -41,6 +41,7 @@ export type ResponseContent =
   | 'page_file'
   | 'query'
   | 'query_list'
+  | 'settings'
   | 'shown_frame'
   | 'state'
   | 'table'

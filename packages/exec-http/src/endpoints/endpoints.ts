@@ -1,5 +1,6 @@
 import type { EndpointTable } from './endpoint-table.ts';
 import { FRAME_ENDPOINTS } from './frame-endpoints.ts';
+import { LINE_ENDPOINTS } from './line-endpoints.ts';
 import { QUERY_ENDPOINTS } from './query-endpoints.ts';
 import { READ_ENDPOINTS } from './read-endpoints.ts';
 import { STATE_ENDPOINTS } from './state-endpoints.ts';
@@ -11,6 +12,7 @@ import { STATE_ENDPOINTS } from './state-endpoints.ts';
 export const ENDPOINTS = {
   ...READ_ENDPOINTS,
   ...FRAME_ENDPOINTS,
+  ...LINE_ENDPOINTS,
   ...QUERY_ENDPOINTS,
   ...STATE_ENDPOINTS,
 } as const satisfies EndpointTable;

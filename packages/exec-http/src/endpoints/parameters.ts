@@ -1,5 +1,5 @@
 import { CSV_ENCODINGS, ENCODINGS, type FrameFileFormat, type ResultFormat, UPLOAD_FORMATS } from '@svc/frames';
-import { HANDLE_PATTERN } from '@svc/frames/internal';
+import { HANDLE_PATTERN, LINE_PRECISIONS } from '@svc/frames/internal';
 import { MAX_TTL_SECONDS, SQL_TARGETS } from '@svc/service';
 import type { ParameterTable } from './endpoint-table.ts';
 
@@ -193,6 +193,22 @@ export const UPLOAD_PARAMS = {
   },
 } as const satisfies ParameterTable;
 
+const IGNORED = { rule: 'Ignored, for clients of InfluxDB.', schema: TEXT } as const;
+
+/** The parameters of a request with lines as its body. */
+export const LINE_PARAMS = {
+  precision: {
+    rule: 'The unit of the times: `ns` (or `n`), `us` (`u`), `ms`, `s`, `m` (minutes) or `h`. Default `ns`.',
+    schema: { enum: Object.keys(LINE_PRECISIONS) },
+  },
+  db: IGNORED,
+  rp: IGNORED,
+  consistency: IGNORED,
+  org: IGNORED,
+  orgID: IGNORED,
+  bucket: IGNORED,
+} as const satisfies ParameterTable;
+
 /** The handle in the path of a frame. */
 export const HANDLE_PARAMS = {
   handle: {
@@ -226,6 +242,7 @@ export const PAGE_PARAMS = {
 /** The name of a parameter in a query string: parsers read no others. */
 export type ParameterName = keyof (typeof EXEC_PARAMS &
   typeof CHK_PARAMS &
+  typeof LINE_PARAMS &
   typeof LIST_PARAMS &
   typeof RUNNING_PARAMS &
   typeof UPLOAD_PARAMS);

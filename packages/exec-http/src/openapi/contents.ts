@@ -25,6 +25,7 @@ const TEXT: JsonSchema = { type: 'string' };
 
 const EXAMPLE_ROW = { id: 1, symbol: 'ACME', price: 1.5 };
 const EXAMPLE_SQL = 'select 42 as answer';
+const EXAMPLE_LINE = 'trades,symbol=ACME price=1.5,size=3i 1700000000000000000\n';
 /** Examples of the formats that are text. */
 const EXAMPLE_ROWS: Readonly<Record<string, unknown>> = {
   'application/json': [EXAMPLE_ROW],
@@ -42,6 +43,8 @@ export function requestContent(name: RequestContent, { uploadFormats }: ServerFo
   switch (name) {
     case 'change':
       return { 'application/json': { schema: schemaRef('FrameChange'), example: { ttl: 3600 } } };
+    case 'lines':
+      return { 'text/plain': { schema: TEXT, example: EXAMPLE_LINE } };
     case 'rows':
       return uploads(uploadFormats, ROWS);
     case 'rows_or_query':
@@ -100,6 +103,8 @@ export function responseContent(name: ResponseContent, formats: ServerFormats): 
       return json(schemaRef('Query'));
     case 'query_list':
       return json(schemaRef('QueryList'));
+    case 'settings':
+      return json(schemaRef('Settings'));
     case 'shown_frame':
       return json(schemaRef('ShownFrame'));
     case 'state':

@@ -4,6 +4,7 @@ import { createService, type ShownInfo } from '@svc/service';
 import * as v from 'valibot';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { createExecApp } from '../create-exec-app.ts';
+import type { LineErrorFields } from '../lines/lines-endpoint.ts';
 import type { ShownHealth } from '../state-endpoints.ts';
 import { SCHEMAS } from './schemas.ts';
 
@@ -26,7 +27,9 @@ describe('the schema of a response has exactly the fields of its type:', () => {
     expectTypeOf<v.InferOutput<(typeof SCHEMAS)['ShownFrame']>>().toEqualTypeOf<Sent<ShownInfo>>();
   });
   test('an error', () => {
-    expectTypeOf<v.InferOutput<(typeof SCHEMAS)['Error']>>().toEqualTypeOf<Sent<ErrorBody>>();
+    expectTypeOf<v.InferOutput<(typeof SCHEMAS)['Error']>>().toEqualTypeOf<
+      Sent<ErrorBody & Partial<LineErrorFields>>
+    >();
   });
   test('the health', () => {
     expectTypeOf<v.InferOutput<(typeof SCHEMAS)['Health']>>().toEqualTypeOf<Sent<ShownHealth>>();
@@ -52,6 +55,8 @@ describe('a real response fits its schema:', () => {
     ['Table', '/exec?handle=t&fmt=json&timings=true', {}],
     ['Error', '/exec?handle=none&fmt=json', {}],
     ['Error', '/exec?query=select&fmt=json', {}],
+    ['Error', '/write', { method: 'POST', body: 't' }],
+    ['Settings', '/settings', {}],
     ['Health', '/health', {}],
     ['State', '/ready', {}],
     ['State', '/livez', {}],

@@ -53,6 +53,9 @@ const ErrorSchema = v.strictObject({
   query: v.exactOptional(v.string()),
   position: v.exactOptional(v.pipe(Whole, v.description('Where in the SQL, in characters from 0.'))),
   requestId: v.pipe(v.string(), v.description('Identifies the request in the log.')),
+  message: v.exactOptional(v.pipe(v.string(), v.description('The same as `error`, for clients of line protocol.'))),
+  line: v.exactOptional(v.pipe(Whole, v.description('The line of the request that is wrong, from 1.'))),
+  errorId: v.exactOptional(v.pipe(v.string(), v.description('The same as `requestId`, for clients of line protocol.'))),
 });
 
 const StoreStatus = v.picklist(['ok', 'degraded', 'failing']);
@@ -137,6 +140,14 @@ const InfoSchema = v.strictObject({
   caller: v.exactOptional(v.strictObject({ tenant: v.string(), permissions: v.array(v.string()) })),
 });
 
+/** What clients of line protocol read before they send lines. */
+const SettingsSchema = v.strictObject({
+  config: v.strictObject({
+    'line.proto.support.versions': v.array(Whole),
+    'cairo.max.file.name.length': Whole,
+  }),
+});
+
 const StateSchema = v.strictObject({ status: v.picklist(['ready', 'alive']) });
 
 /** The named schemas of the document. */
@@ -148,6 +159,7 @@ export const SCHEMAS = {
   Error: ErrorSchema,
   Health: HealthSchema,
   State: StateSchema,
+  Settings: SettingsSchema,
   Query: QuerySchema,
   QueryList: QueryListSchema,
   Info: InfoSchema,

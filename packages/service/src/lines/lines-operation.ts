@@ -1,0 +1,141 @@
+import { quoted, ServiceError } from '@svc/errors';
+import { type Call, type FrameStream, type Quota, type Store } from '@svc/frames';
+import { type ByteBudget, createLineDecoder, fitLines, type LineTable } from '@svc/frames/internal';
+import type { Audit } from '../audit.ts';
+import { eventSource } from '../event-source.ts';
+import type { Observer } from '../events.ts';
+import { schemaOf } from '../read-operations.ts';
+import type { LinesUpload, OperationName, Service } from '../service.ts';
+import { createLineMemory } from './line-memory.ts';
+
+/** Dependencies of `createLinesOperation`. */
+export interface LinesParts {
+  readonly store: Store;
+  /** The longest request, as received and decompressed. */
+  readonly maxLinesBytes: number;
+  readonly quotaOf: (tenant: string) => Quota | undefined;
+  readonly audit: Audit;
+  readonly begin: (call: Call, operation: OperationName) => void;
+  readonly observe: Observer;
+}
+
+/** The rows of one table, ready to append. */
+interface TableRows extends Pick<LineTable, 'handle'> {
+  readonly rows: FrameStream;
+}
+
+/** The tables that are appended at the same time. */
+const CONCURRENT_TABLES = 8;
+
+/** Creates the operation that appends the lines of line protocol to the frames of their tables. */
+export function createLinesOperation(parts: LinesParts): Pick<Service, 'maxLinesBytes' | 'writeLines'> {
+  const { maxLinesBytes, audit, begin } = parts;
+  const memory = createLineMemory(maxLinesBytes);
+
+  return {
+    maxLinesBytes,
+
+    async writeLines(call, upload) {
+      const budget = memory.open();
+      try {
+        const startMs = performance.now();
+        const tables = await audit.refused(call, 'writeLines', async () => {
+          begin(call, 'writeLines');
+          return readTables(parts, call, upload, budget);
+        });
+        const receiveMs = performance.now() - startMs;
+        return await appendTables(parts, call, tables, { startMs, receiveMs });
+      } finally {
+        budget.close();
+      }
+    },
+  };
+}
+
+/** Reads all lines, and checks those of every table against its frame. Nothing is stored if one of them is wrong. */
+async function readTables(
+  { store, maxLinesBytes }: LinesParts,
+  call: Call,
+  { body, precision, bytes = 0 }: LinesUpload,
+  budget: ByteBudget,
+): Promise<readonly TableRows[]> {
+  const nowNs = BigInt(Date.now()) * 1_000_000n;
+  const tooLong = (): ServiceError =>
+    new ServiceError('payload_too_large', `The lines are longer than ${maxLinesBytes} bytes.`, {
+      hint: 'Send the lines in several requests, or raise http.max_lines_bytes.',
+    });
+  if (bytes > maxLinesBytes) throw tooLong();
+  const decoder = createLineDecoder({ precision, nowNs, budget });
+  let left = maxLinesBytes;
+  for await (const chunk of body) {
+    left -= chunk.byteLength;
+    if (left < 0) throw tooLong();
+    decoder.write(chunk);
+  }
+  const tables = decoder.end();
+  return Promise.all(
+    tables.map(async (table) => {
+      const { handle } = table;
+      const frame = await schemaOf(store, { tenant: call.tenant, handle });
+      return { handle, rows: fitLines(table, frame, budget) };
+    }),
+  );
+}
+
+/** Appends the rows of all tables; a failure names the tables that are stored nevertheless. */
+async function appendTables(
+  parts: LinesParts,
+  call: Call,
+  tables: readonly TableRows[],
+  times: { readonly startMs: number; readonly receiveMs: number },
+): Promise<number> {
+  call.signal.throwIfAborted();
+  // A client that goes away now must not leave some tables written and others not.
+  const signal = tables.length === 1 ? call.signal : undefined;
+  const stored: string[] = [];
+  let rows = 0;
+  for (let at = 0; at < tables.length; at += CONCURRENT_TABLES) {
+    const group = tables.slice(at, at + CONCURRENT_TABLES);
+    const outcomes = await Promise.allSettled(group.map((table) => append(parts, call, table, { ...times, signal })));
+    for (const [i, outcome] of outcomes.entries()) {
+      if (outcome.status === 'rejected') continue;
+      rows += outcome.value;
+      stored.push(group[i]?.handle ?? '');
+    }
+    const failed = outcomes.find(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected') throw partialWrite(failed.reason, stored);
+  }
+  return rows;
+}
+
+function append(
+  { store, quotaOf, audit, observe }: LinesParts,
+  call: Call,
+  { handle, rows }: TableRows,
+  { startMs, receiveMs, signal }: { startMs: number; receiveMs: number; signal: AbortSignal | undefined },
+): Promise<number> {
+  return audit.write(call, 'writeLines', handle, async () => {
+    const { tenant } = call;
+    const options = { missingAsNull: true, quota: quotaOf(tenant), ...(signal && { signal }) };
+    const { info, created, rowsWritten = info.rows } = await store.append({ tenant, handle }, rows, options);
+    const durationMs = performance.now() - startMs;
+    const written = { rows: info.rows, rowsWritten, bytes: info.bytes, created };
+    observe({ kind: 'frame_appended', ...eventSource(call), handle, ...written, durationMs, receiveMs });
+    return rowsWritten;
+  });
+}
+
+/** The most handles that a message lists. */
+const MAX_SHOWN = 20;
+
+/** A client that sent all lines again would append some of them twice: the code must not be one that clients retry. */
+function partialWrite(cause: unknown, stored: readonly string[]): unknown {
+  if (stored.length === 0) return cause;
+  const shown = stored.slice(0, MAX_SHOWN).map(quoted).join(', ');
+  const more = stored.length > MAX_SHOWN ? ` and ${stored.length - MAX_SHOWN} more` : '';
+  const reason = cause instanceof ServiceError ? cause.message : 'The server failed to append them.';
+  return new ServiceError('partial_write', `Only the lines of ${shown}${more} are stored, and no others: ${reason}`, {
+    hint: 'Send the lines of the other tables again, and not those of these tables.',
+    cause,
+  });
+}
