@@ -1,5 +1,5 @@
 // Writes the parts of the documentation that are generated from tables; with --check only verifies them.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { formatSettingsReference } from '../packages/config/dist/index.js';
@@ -117,6 +117,24 @@ function metricsTable() {
   return table(['metric', 'type', 'labels', 'meaning'], rows);
 }
 
+/** Returns what works with which client, as the suites of interop have recorded it. */
+function clientsTable() {
+  const folder = join(root, 'interop/clients');
+  const rows = readdirSync(folder)
+    .toSorted()
+    .flatMap((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')));
+  const list = (texts) => texts.join('; ').replaceAll('|', '\\|');
+  return table(
+    ['client', 'version', 'works', 'does not work'],
+    rows.map(({ client, version, through, works, lacks }) => [
+      client,
+      through === '' ? version : `${version}, with ${through}`,
+      list(works),
+      list(lacks),
+    ]),
+  );
+}
+
 /** Returns the page with the text between the markers of each table replaced. */
 function withTables(page, tables) {
   let text = readFileSync(join(root, page), 'utf8');
@@ -130,6 +148,7 @@ function withTables(page, tables) {
 }
 
 const pages = {
+  'docs/clients.md': withTables('docs/clients.md', { clients: clientsTable() }),
   'docs/configuration.md': NOTE + formatSettingsReference({ name: 'service' }),
   'docs/errors.md': NOTE + errorsReference(),
   'docs/http-api.md': withTables('docs/http-api.md', {

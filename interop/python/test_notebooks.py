@@ -2,10 +2,13 @@
 
 import contextlib
 import io
+import os
 import pathlib
 import re
+import shutil
 import tempfile
 import unittest
+import unittest.mock
 import urllib.request
 
 from flight_server import GRPC
@@ -52,7 +55,14 @@ class Notebooks(unittest.TestCase):
             with self.subTest(page):
                 self.run_page(page)
 
-    def run_page(self, name):
+    def test_every_block_of_clients_prints_what_is_shown_with_tls_and_a_token(self):
+        folder = pathlib.Path(os.environ["SVC_TLS_FOLDER"])
+        shutil.copy(folder / "ca.pem", "ca.pem")
+        self.enterContext(unittest.mock.patch.dict(os.environ, {"SVC_TOKEN": (folder / "token").read_text()}))
+        port = os.environ["SVC_TLS_GRPC"].rpartition(":")[2]
+        self.run_page("docs/clients.md", {"localhost:50052": f"localhost:{port}"})
+
+    def run_page(self, name, addresses=SHOWN):
         page = (ROOT / name).read_text()
         blocks = [(match[1], match[2], page.count("\n", 0, match.start()) + 1) for match in BLOCK.finditer(page)]
         names = {}
@@ -61,7 +71,7 @@ class Notebooks(unittest.TestCase):
                 continue
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
-                for shown_url, url in SHOWN.items():
+                for shown_url, url in addresses.items():
                     code = code.replace(shown_url, url)
                 exec(compile(code, f"line {line}", "exec"), names)
             shown = next_text if next_language == "text" else ""
