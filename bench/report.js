@@ -62,6 +62,11 @@ const SECTIONS = [
     text: 'Until the rows are on disk and acknowledged. One row is appended to ten million, against one row that is put as a new frame; 16 clients append 100 rows at a time to one frame, against a loop that only writes, flushes and renames files with the same bytes (the CPU time is that of the server and its engine child per append; the flushes are those of files and folders per append, as appends that wait become durable together); and a frame of 64 parts is read from disk, against the same rows in one part.',
   },
   {
+    name: 'lines',
+    title: 'Line protocol',
+    text: 'The same lines to `POST /write` of the server and of QuestDB 9.3.4, until they are acknowledged. The server has then flushed them to disk; QuestDB, with its defaults, leaves that to the system and makes them visible to queries later. A line has two tags, a double, a whole number, a text and a time.',
+  },
+  {
     name: 'csv-uploads',
     title: 'CSV uploads',
     text: 'Types come from all rows, and every value is checked against its text. An odd value is a text in a column of whole numbers. Against DuckDB that detects types in all rows (`sample_size = -1`) and writes the same Parquet file. CPU time is that of all processes of a side.',

@@ -12,6 +12,7 @@ const ALL = [
   'sql',
   'uploads',
   'appends',
+  'lines',
   'csv-uploads',
   'flight',
   'proxy',
