@@ -285,6 +285,12 @@ describe('/exp', () => {
     );
   });
 
+  test('the hint for a missing fmt names the setting', () => {
+    expect(() => parse('handle=t')).toThrow(
+      expect.objectContaining({ hint: expect.stringContaining('http.default_fmt') }),
+    );
+  });
+
   test('the hint for fmt=json names /exec, and that of /exec names /exp', () => {
     expect(() => parseExp('handle=t&fmt=json')).toThrow(
       expect.objectContaining({ hint: expect.stringContaining('/exec') }),

@@ -214,11 +214,13 @@ function checkConfigured(engine: SqlTarget, { hasTsdb, engines }: ExecRules): vo
 
 function checkFmt(fmt: string | undefined, rules: ExecRules): asserts fmt is 'json' {
   if (fmt === 'json') return;
-  throw new ServiceError(
-    'invalid_argument',
-    fmt === undefined ? 'The parameter fmt is missing.' : `fmt=${quoted(fmt)} is not supported.`,
-    { hint: `Send fmt=json; ${exportFormats(rules).join(', ')} come from /exp.` },
-  );
+  const hint = `Send fmt=json; ${exportFormats(rules).join(', ')} come from /exp.`;
+  if (fmt === undefined) {
+    throw new ServiceError('invalid_argument', 'The parameter fmt is missing.', {
+      hint: `${hint} For tools that never send it, the operator can set http.default_fmt.`,
+    });
+  }
+  throw new ServiceError('invalid_argument', `fmt=${quoted(fmt)} is not supported.`, { hint });
 }
 
 function rowRange(
