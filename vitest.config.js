@@ -4,14 +4,15 @@ import { configDefaults, defineConfig } from 'vitest/config';
 /** Folders whose tests start processes: the engine's children, the server, the command line. */
 const PROCESS = ['packages/duckdb/{src,test}/**', 'apps/*/test/**', 'test'];
 /** The others run inside the test runner. */
-const UNIT = ['packages/!(duckdb)/{src,test}/**', 'proto/src/**', 'apps/console/src/**'];
+const UNIT = ['packages/!(duckdb)/src/**', 'packages/!(client|duckdb)/test/**', 'proto/src/**', 'apps/console/src/**'];
 const UNIT_TESTS = UNIT.map((folder) => `${folder}/*.test.ts`);
 /** Files that change a module or a clock for all that is in their process, or measure its memory or CPU time. */
 const ISOLATED = ['exec-app', 'decoders', 'json-memory', 'dictionary-values', 'free-dead-connections'].map(
   (name) => `packages/*/src/**/${name}.test.ts`,
 );
 /** Each file has a server of its own, which the setup ends after the file. */
-const SERVER = 'apps/server/test/**/*.test.ts';
+const SERVER = ['apps/server/test/**', 'packages/client/test/**'];
+const SERVER_TESTS = SERVER.map((folder) => `${folder}/*.test.ts`);
 const SERVER_SETUP = ['apps/server/test/setup.ts'];
 /** Long tests; the file beside each has a sample of them. */
 const SLOW = '**/*.slow.test.ts';
@@ -45,7 +46,7 @@ export default defineConfig({
         test: {
           name: 'process',
           include: PROCESS.map((folder) => `${folder}/*.test.ts`),
-          exclude: [...configDefaults.exclude, SLOW, SERVER],
+          exclude: [...configDefaults.exclude, SLOW, ...SERVER_TESTS],
           isolate: false,
         },
       },
@@ -53,7 +54,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'server',
-          include: [SERVER],
+          include: SERVER_TESTS,
           exclude: [...configDefaults.exclude, SLOW],
           setupFiles: SERVER_SETUP,
           isolate: false,
@@ -67,7 +68,10 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'thorough',
-          include: [...PROCESS, ...UNIT].flatMap((folder) => [`${folder}/*.slow.test.ts`, `${folder}/${PROPERTIES}`]),
+          include: [...new Set([...PROCESS, ...UNIT, ...SERVER])].flatMap((folder) => [
+            `${folder}/*.slow.test.ts`,
+            `${folder}/${PROPERTIES}`,
+          ]),
           provide: { tier: 'thorough' },
           setupFiles: SERVER_SETUP,
           testTimeout: 120_000,

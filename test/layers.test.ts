@@ -11,6 +11,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
  * files of `src` itself, without the entry points, which may import everything.
  */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
+  'packages/client': ['.', 'http', 'json'],
   'packages/duckdb': ['sql', 'store', 'files', 'engine', 'types', 'disk', 'child', 'wire'],
   'packages/frames': ['memory-store', 'insert', 'encode', 'decode', 'columns', '.', 'statements'],
   'apps/cli': ['completion', 'commands', 'doctor', 'prompt', 'frames', 'args', 'output', 'client', 'text', 'errors'],

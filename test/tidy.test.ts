@@ -11,7 +11,7 @@ const LAYERS = [
   ['exec-http', 'grpc', 'console'],
   ['service'],
   ['duckdb', 'scheduler', 'tsdb-proxy'],
-  ['frames', 'config', 'proto', 'auth'],
+  ['frames', 'config', 'proto', 'auth', 'client'],
   ['errors'],
 ] as const;
 

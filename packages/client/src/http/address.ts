@@ -1,0 +1,26 @@
+import { ClientError } from './client-error.ts';
+import type { ClientRequest } from './request.ts';
+
+/** Writes the parameters of a request. */
+export function queryString(params: NonNullable<ClientRequest['params']>): string {
+  const found = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) {
+    for (const one of [value].flat()) if (one !== undefined) found.append(name, String(one));
+  }
+  return found.size > 0 ? `?${found}` : '';
+}
+
+/** Returns the address of a server without a slash at its end. */
+export function baseUrl(given: string | URL): string {
+  // In a page, the URL may be a path of its own server.
+  const page = 'location' in globalThis ? location.href : undefined;
+  const url = URL.canParse(given, page) ? new URL(given, page) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') {
+    return (url.origin + url.pathname).replace(/\/+$/, '');
+  }
+  // Not quoted: it may have a password.
+  throw new ClientError('The URL of the server is not an http or https URL without a user name.', {
+    code: 'invalid_argument',
+    hint: 'Write it as http://localhost:9000.',
+  });
+}

@@ -1,0 +1,79 @@
+import type { ErrorCode } from '@svc/errors';
+
+/** The codes of failures that are not answers of the server. */
+export type FailureCode =
+  /** There was no answer: the connection failed, or a browser does not show the answer to this page. */
+  | 'unreachable'
+  /** The answer ended early. */
+  | 'connection_lost'
+  /** The server was silent for `timeoutMs`. */
+  | 'timeout'
+  /** The answer is not that of a data-frame server. */
+  | 'invalid_response'
+  /** A value cannot be sent, or not be returned as a `number`, without losing digits. */
+  | 'inexact_value'
+  /** A conditional write was repeated after a lost connection, and refused: the first one may have been taken. */
+  | 'ambiguous_write'
+  /** `apache-arrow` is not installed. */
+  | 'arrow_missing';
+
+/** What is known of a failure. */
+export interface ClientErrorDetails {
+  /** That of the server; `http_…` with the status for an error of another program, such as a proxy or the time-series database. */
+  readonly code: ErrorCode | FailureCode | `http_${number}`;
+  /** What to do. */
+  readonly hint?: string | undefined;
+  /** The status of the answer, if there was one. */
+  readonly status?: number | undefined;
+  /** Where in the SQL the error is, in characters from 0. */
+  readonly position?: number | undefined;
+  /** Identifies the request in the log of the server. */
+  readonly requestId?: string | undefined;
+  /** Whether a write may have been taken although it failed. */
+  readonly isAmbiguous?: boolean;
+  readonly cause?: unknown;
+}
+
+/** A request that failed. */
+export class ClientError extends Error {
+  override readonly name = 'ClientError';
+  readonly code: ClientErrorDetails['code'];
+  readonly hint: string | undefined;
+  readonly status: number | undefined;
+  readonly position: number | undefined;
+  readonly requestId: string | undefined;
+  readonly isAmbiguous: boolean;
+
+  constructor(message: string, details: ClientErrorDetails) {
+    super(message, { cause: details.cause });
+    this.code = details.code;
+    this.hint = details.hint;
+    this.status = details.status;
+    this.position = details.position;
+    this.requestId = details.requestId;
+    this.isAmbiguous = details.isAmbiguous ?? false;
+  }
+}
+
+/** Returns the error in the text of an answer; one that is not of this server has only its status. */
+export function errorFromText(status: number, text: string, requestId?: string): ClientError {
+  const { error, code, hint, position, requestId: own } = parsedObject(text);
+  const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+  return new ClientError(textOf(error) ?? `The server answered with status ${status}.`, {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- A newer server may have other codes.
+    code: (textOf(code) as ErrorCode | undefined) ?? `http_${status}`,
+    status,
+    hint: textOf(hint),
+    position: typeof position === 'number' ? position : undefined,
+    requestId: textOf(own) ?? requestId,
+  });
+}
+
+function parsedObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
