@@ -1,4 +1,4 @@
-// Runs the page /docs in a real Chromium.
+// Runs the page /docs, and @svc/client, in a real Chromium.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { provideBrowser } from '../../tools/provide-browser.js';

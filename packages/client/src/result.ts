@@ -35,11 +35,12 @@ export async function readResult(response: ClientResponse, { longs, onLeft }: Re
   const { headers, requestId, status } = response;
   const reader = createJsonTableReader();
   const push = (chunk: Uint8Array): readonly (readonly string[])[] => checked(() => reader.push(chunk), requestId);
-  const first: (readonly string[])[] = [];
+  // No rows come before the columns.
+  let first: readonly (readonly string[])[] = [];
   while (reader.columns === undefined && !reader.isComplete) {
     const { done, value } = await response.body.next();
     if (done === true) throw cutOff({ requestId });
-    first.push(...push(value));
+    first = push(value);
   }
   if (reader.isComplete) throwIfFailed();
   const columns = reader.columns ?? [];
@@ -57,7 +58,8 @@ export async function readResult(response: ClientResponse, { longs, onLeft }: Re
     if (isRead) throw new TypeError('The rows of this result have been read already.');
     isRead = true;
     try {
-      if (first.length > 0) yield rowsOf(first.splice(0));
+      if (first.length > 0) yield rowsOf(first);
+      first = [];
       for await (const chunk of response.body) {
         const cells = push(chunk);
         if (cells.length > 0) yield rowsOf(cells);

@@ -237,6 +237,15 @@ describe('an answer', () => {
     await expect(result.rows()).rejects.toThrow('read already');
   });
 
+  test('may have any number of rows in one chunk', async () => {
+    const rows = Array.from({ length: 300_000 }, (_, i) => `[${i}]`);
+    const { url } = await serve(answer(`{"columns":[{"name":"a","type":"INT"}],"dataset":[${rows.join()}]}`));
+    // All bytes are there before the first one is read.
+    const joined: typeof fetch = async (...args) => new Response(await (await fetch(...args)).arrayBuffer());
+    const result = await createClient({ url, fetch: joined }).read('x');
+    expect((await result.rows()).length).toBe(rows.length);
+  });
+
   test('is looked for under the path of the URL', async () => {
     const { url, seen } = await serve(answer('{"queries":[]}'));
     await createClient({ url: `${url}/data/` }).running();
