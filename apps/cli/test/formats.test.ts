@@ -281,12 +281,14 @@ describe('-o', () => {
         /^error: ".*x\.csv" cannot be written: there is no such folder\.\nhint: Create the folder, .*\n$/,
       ),
     });
-    expect(await run(['query', 'insert', '-o', join(folder, 'x.csv'), '--url', url])).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(
-        /^error: ".*x\.csv" cannot be written: it is a directory\.\nhint: Name a file\.\n$/,
-      ),
-    });
+    expect(await run(['query', 'insert', '--engine', 'tsdb', '-o', join(folder, 'x.csv'), '--url', url])).toMatchObject(
+      {
+        code: 2,
+        stderr: expect.stringMatching(
+          /^error: ".*x\.csv" cannot be written: it is a directory\.\nhint: Name a file\.\n$/,
+        ),
+      },
+    );
     expect(requests).toEqual([]);
   });
 });
