@@ -8,16 +8,24 @@ async function read(chunks: readonly (string | Uint8Array)[]): Promise<{ members
   const parts: TablePart[] = [];
   for await (const part of readJsonTable(bytes())) parts.push(part);
   return {
-    members: Object.fromEntries(parts.flatMap((part) => (part.kind === 'member' ? [[part.name, part.value]] : []))),
+    members: Object.assign({}, ...parts.map((part) => (part.kind === 'end' ? part.members : {}))),
     rows: parts.flatMap((part) => (part.kind === 'rows' ? part.rows : [])),
   };
 }
 
 const TABLE =
-  '{"query":"handle:é","columns":[{"name":"a,]","type":"LONG"}], "dataset" : [ [9007199254740993, "x\\"]\\\\" ],' +
+  '{"query":"handle:é","columns":[{"name":"a,]","type":"LONG"},{"name":"b","type":"STRING"}], "dataset" : [ [9007199254740993, "x\\"]\\\\" ],' +
   '[null,""],[-0.0 ,[1,{"k":"]"}]],[1.0E300,true]],"count":4,"timings":{"open":1}}';
 const READ = {
-  members: { query: 'handle:é', columns: [{ name: 'a,]', type: 'LONG' }], count: 4, timings: { open: 1 } },
+  members: {
+    query: 'handle:é',
+    columns: [
+      { name: 'a,]', type: 'LONG' },
+      { name: 'b', type: 'STRING' },
+    ],
+    count: 4,
+    timings: { open: 1 },
+  },
   rows: [
     ['9007199254740993', 'x"]\\'],
     [null, ''],
@@ -25,6 +33,9 @@ const READ = {
     ['1.0E300', 'true'],
   ],
 };
+
+/** The columns of a table with one column. */
+const A = '"columns":[{"name":"a","type":"LONG"}]';
 
 describe('readJsonTable', () => {
   test('keeps every digit, distinguishes null from text, and keeps nested values', async () => {
@@ -47,10 +58,10 @@ describe('readJsonTable', () => {
   });
 
   test('refuses an endless value instead of filling the memory', { tags: ['slow'] }, async () => {
-    const endless = Array.from({ length: 17 }, () => Buffer.alloc(4 * 1024 * 1024, 'x'));
+    const endless = Array.from({ length: 33 }, () => Buffer.alloc(4 * 1024 * 1024, 'x'));
     await expect(read(['{"dataset":[["', ...endless])).rejects.toMatchObject({
       exitCode: 3,
-      message: 'The response contains a value longer than 64 MiB.',
+      message: 'The response contains a row longer than 128 MiB.',
     });
   });
 
@@ -73,10 +84,12 @@ describe('readJsonTable', () => {
     ['{"a":1,}', 'expected a value, found "}"'],
     ['{"dataset":{}}', 'expected "[", found "{"'],
     ['{"dataset":[1]}', 'expected "[", found "1"'],
-    ['{"dataset":[[01x]]}', '"01x" is not JSON'],
-    ['{"dataset":[[1,]]}', 'expected a value, found "]"'],
-    ['{"dataset":[["a""b"]]}', 'expected "," or "]", found'],
-    ['{"dataset":[[{"a":}]]}', 'is not JSON'],
+    ['{"dataset":[[1]]}', 'its rows come before its columns'],
+    [`{${A},"dataset":[[01x]]}`, '"01x" is not JSON'],
+    [`{${A},"dataset":[[1,]]}`, 'a row has a comma without a value'],
+    [`{${A},"dataset":[["a""b"]]}`, 'is not JSON'],
+    [`{${A},"dataset":[[{"a":}]]}`, 'is not JSON'],
+    [`{${A},"dataset":[[1,2]]}`, 'a row has 2 values for 1 column'],
   ])('%s is refused', async (text, message) => {
     await expect(read([text])).rejects.toMatchObject({
       exitCode: 3,

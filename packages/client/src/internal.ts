@@ -8,8 +8,8 @@
  * for await (const chunk of body) show(reader.columns, reader.push(chunk));
  * ```
  */
-export { isLongType, isNumericType } from './json/column-types.ts';
+export { isNumericType } from './json/column-types.ts';
 export { stringOf } from './json/cell-values.ts';
 export { createJsonTableReader, type JsonTableReader } from './json/json-table-reader.ts';
-export { TableError } from './json/table-error.ts';
+export { shown, TableError } from './json/table-error.ts';
 export type { Column } from './json/table-types.ts';

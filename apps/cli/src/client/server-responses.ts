@@ -59,8 +59,7 @@ export const HEALTH = v.object(
 /** The health of a server. */
 export type Health = v.InferOutput<typeof HEALTH>;
 
-/** The columns of a JSON table. */
-export const TABLE_COLUMNS = v.array(v.object(COLUMN, NO_COLUMN), 'its columns are not a list');
+const TABLE_COLUMNS = v.array(v.object(COLUMN, NO_COLUMN), 'its columns are not a list');
 
 /** A JSON table that is small enough to read as a whole. */
 export const SHORT_TABLE = v.object({ columns: TABLE_COLUMNS, dataset: v.array(v.unknown()) }, 'it is not a table');

@@ -1,9 +1,7 @@
-import { invalidResponse } from '../errors/cli-error.ts';
+import { type Column, isNumericType } from '@svc/client/internal';
 import { createExpandedPrinter } from './expanded-printer.ts';
 import { readJsonTable } from './json-table.ts';
 import type { Output } from './output.ts';
-import { formatCount } from '../text/display-text.ts';
-import { parseResponse, TABLE_COLUMNS } from '../client/server-responses.ts';
 import { type Cell, createTablePrinter, type TableColumn, type TablePrinter } from './table-printer.ts';
 
 /** A complete response of `/exec`. */
@@ -44,25 +42,23 @@ export async function printResult(
   body: AsyncIterable<Uint8Array>,
   { output, isJson, layout, lastLine, onRows }: PrintResultOptions,
 ): Promise<void> {
-  const members = new Map<string, unknown>();
+  let members: ReadResult['members'] = {};
   let rows = 0;
   let columns: readonly TableColumn[] | undefined;
   let printer: TablePrinter | undefined;
   for await (const part of readJsonTable(isJson ? copyTo(output, body) : body)) {
-    if (part.kind === 'rows') {
-      if (columns === undefined) throw invalidResponse('its rows come before its columns');
-      checkLengths(part.rows, columns.length);
+    if (part.kind === 'columns') {
+      columns = part.columns.map(tableColumn);
+      printer = isJson ? undefined : createPrinter(columns, output, layout);
+    } else if (part.kind === 'rows') {
       rows += part.rows.length;
-      onRows?.(columns, part.rows);
+      onRows?.(columns ?? [], part.rows);
       await printer?.add(part.rows);
     } else {
-      members.set(part.name, part.value);
-      if (part.name !== 'columns') continue;
-      columns = columnsOf(part.value);
-      printer = isJson ? undefined : createPrinter(columns, output, layout);
+      members = part.members;
     }
   }
-  const line = lastLine({ members: Object.fromEntries(members), rows: columns && rows });
+  const line = lastLine({ members, rows: columns && rows });
   await printer?.end();
   if (!isJson) await output.write(`${line}\n`);
   else if (output.width !== undefined) await output.write('\n');
@@ -90,15 +86,7 @@ async function* copyTo(output: Output, body: AsyncIterable<Uint8Array>): AsyncGe
 
 /** Types whose values have no meaning if they are cut. */
 const WHOLE = /^(?:BOOLEAN|DATE|TIME|TIMESTAMP|TIMESTAMP_NS|UUID)$/;
-const NUMERIC = /^(?:BYTE|SHORT|INT|LONG|ULONG|LONG128|FLOAT|DOUBLE|DECIMAL\b.*)$/;
 
-function columnsOf(value: unknown): readonly TableColumn[] {
-  const columns = parseResponse(TABLE_COLUMNS, value);
-  return columns.map(({ name, type }) => ({ name, type, isNumeric: NUMERIC.test(type), isWhole: WHOLE.test(type) }));
-}
-
-function checkLengths(rows: readonly (readonly Cell[])[], columns: number): void {
-  const wrong = rows.find((row) => row.length !== columns);
-  if (wrong === undefined) return;
-  throw invalidResponse(`a row has ${formatCount(wrong.length, 'value')} for ${formatCount(columns, 'column')}`);
+function tableColumn({ name, type }: Column): TableColumn {
+  return { name, type, isNumeric: isNumericType(type), isWhole: WHOLE.test(type) };
 }

@@ -91,7 +91,7 @@ export function createJsonTableReader(): JsonTableReader {
       const text = decoded(decoder, chunk);
       scanner.push(text);
       waiting += text.length;
-      if (waiting > MAX_ROW_CHARACTERS) throw new TableError('a row is longer than 128 MiB');
+      if (waiting > MAX_ROW_CHARACTERS) throw new TableError('a row is longer than 128 MiB', true);
       const rows: (readonly string[])[] = [];
       for (let next = parts[place](rows); next !== undefined; next = parts[place](rows)) {
         place = next;

@@ -3,10 +3,13 @@ export class TableError extends Error {
   override readonly name = 'TableError';
   /** What is wrong, to put into a sentence. */
   readonly detail: string;
+  /** Whether a row is longer than what can be read. */
+  readonly isTooLong: boolean;
 
-  constructor(detail: string) {
+  constructor(detail: string, isTooLong = false) {
     super(`The answer is not a JSON table: ${detail}.`);
     this.detail = detail;
+    this.isTooLong = isTooLong;
   }
 }
 
