@@ -1,7 +1,6 @@
-import type { ReadableStreamDefaultReader } from 'node:stream/web';
+import { ClientError, type ClientResponse as SentResponse, createClient as createTransport } from '@svc/client';
 import { isLoopback } from '@svc/config';
 import { ServiceError } from '@svc/errors';
-import type { KyInstance, Options } from 'ky';
 import type { GenericSchema } from 'valibot';
 import { checkResponse, type ExpectedResponse } from './check-response.ts';
 import { CliError, incompleteResponse, invalidResponse } from '../errors/cli-error.ts';
@@ -69,22 +68,23 @@ const MAX_ERROR_BYTES = 1024 * 1024;
 /** Creates a client of the server at a URL. */
 export function createClient(options: ClientOptions): Client {
   const { url, token, signal, errorWidth, timeoutMs, name = url } = options;
-  const fetchOnce: typeof fetch = (input, init) => (options.fetch ?? fetch)(input, init);
   // Over loopback, compression costs time and saves nothing.
   const isNear = isLoopback(new URL(url).hostname.replaceAll(/[[\]]/g, ''));
-  const standing = {
-    ...(isNear && { 'accept-encoding': 'identity' }),
-    ...(token !== undefined && { authorization: `Bearer ${token}` }),
-  };
-  const http = createHttp({ prefixUrl: url, headers: standing });
+  const http = createTransport({
+    url,
+    token,
+    headers: isNear ? { 'accept-encoding': 'identity' } : {},
+    fetch: createKyFetch((input, init) => (options.fetch ?? fetch)(input, init)),
+    // A command sends its request once; `watchRequest` has the timeout.
+    retries: 0,
+    timeoutMs: Infinity,
+  });
 
   async function refusal(
-    response: Response,
-    { body }: ClientResponse,
+    { status, statusText, headers, body }: ClientResponse & Pick<SentResponse, 'statusText'>,
     { sql, path }: { readonly sql: string | undefined; readonly path: string },
   ): Promise<CliError> {
-    const { status, statusText } = response;
-    const location = response.headers.get('location');
+    const location = headers.get('location');
     if (location !== null) {
       return new CliError('refused', `The server answered ${status} with a redirect to ${JSON.stringify(location)}.`, {
         hint: 'Set --url to that address, without the path after the base.',
@@ -100,55 +100,54 @@ export function createClient(options: ClientOptions): Client {
   }
 
   return {
-    async send({ method, path, params = {}, headers = {}, body, expects = {}, sql, ...sending }) {
-      const { isAction = false, isLong = false } = sending;
-      const signals = sending.signal === undefined ? [signal] : [signal, sending.signal];
+    async send({ body, expects = {}, sql, isAction = false, isLong = false, ...request }) {
+      const signals = request.signal === undefined ? [signal] : [signal, request.signal];
       const watch = watchRequest({ url, signal: AbortSignal.any(signals), timeoutMs });
-      const upload = typeof body === 'object' ? trackUpload(body, watch) : undefined;
-      const fail = (error: unknown): CliError => connectionError(error, { url: name, isAction });
-      const request = {
-        method,
-        headers,
-        signal: watch.signal,
-        ...(Object.keys(params).length > 0 && { searchParams: toSearchParams(params) }),
-        ...(typeof body === 'string' && { body }),
-      };
-      if (upload === undefined) watch.startClock();
-      let response: Response;
+      const fail = (error: unknown): CliError => connectionError(causeOf(error), { url: name, isAction });
+      const isUpload = typeof body === 'object';
+      if (!isUpload) watch.startClock();
+      let sent: SentResponse;
       try {
-        const fetchWith = await http;
-        response = await fetchWith(path, {
+        sent = await http.send({
           ...request,
-          fetch: upload ? fetchWithBody(fetchOnce, upload.chunks) : fetchOnce,
+          ...(body !== undefined && { body: isUpload ? startingClock(body, watch) : body }),
+          signal: watch.signal,
+          repeat: 'never',
+          isAnyStatus: true,
         });
       } catch (error) {
         watch.stopClock();
-        throw upload?.failure() ?? fail(error);
+        throw error instanceof CliError ? error : fail(error);
       } finally {
         watch.headSettled();
       }
-      const { status, ok, headers: received } = response;
-      const result: ClientResponse = { status, headers: received, body: responseBody(response, watch, fail) };
-      if (!ok) throw await refusal(response, result, { sql, path });
-      if (isLong || response.body === null) watch.stopClock();
+      const { status, headers } = sent;
+      const response: ClientResponse = { status, headers, body: responseBody(sent, watch, fail) };
+      if (status < 200 || status > 299)
+        throw await refusal({ ...response, statusText: sent.statusText }, { sql, path: request.path });
+      // A response without a body is complete.
+      if (isLong || status === 204) watch.stopClock();
       checkResponse(response, expects);
-      return result;
+      return response;
     },
   };
 }
 
-/** Imports ky lazily: it makes Node load all of fetch, which takes as long as the rest of the program. */
-async function createHttp(options: Options): Promise<KyInstance> {
-  const { default: ky } = await import('ky');
-  return ky.create({ ...options, retry: 0, timeout: false, throwHttpErrors: false, redirect: 'manual' });
+/** The error behind that of the transport. */
+function causeOf(error: unknown): unknown {
+  return error instanceof ClientError ? error.cause : error;
 }
 
-function toSearchParams(params: NonNullable<Request['params']>): URLSearchParams {
-  return new URLSearchParams(
-    Object.entries(params).flatMap(([name, value]) =>
-      (typeof value === 'string' ? [value] : value).map((text): [string, string] => [name, text]),
-    ),
-  );
+/**
+ * Returns ky as a `fetch`. Imported lazily: it makes Node load all of fetch, which takes as long as the rest of the program.
+ * The body goes past it: ky would keep a copy for retries.
+ */
+function createKyFetch(send: typeof fetch): typeof fetch {
+  const http = import('ky').then(({ default: ky }) => ky.create({ retry: 0, timeout: false, throwHttpErrors: false }));
+  return async (input, { body, ...init } = {}) => {
+    const withBody: typeof fetch = (request, rest) => send(request, body ? { ...init, ...rest, body } : rest);
+    return (await http)(input instanceof Request ? input : String(input), { ...init, fetch: withBody });
+  };
 }
 
 /** Reads the body of a response as text, up to `maxBytes`. */
@@ -175,63 +174,26 @@ export async function readResponse<T>(
   return parseResponse(schema, value);
 }
 
-/**
- * Streams a body without buffering it. ky would keep a copy for retries, and fetch would keep one for redirects unless
- * these are errors and there is no window.
- */
-function fetchWithBody(send: typeof fetch, body: AsyncIterable<Uint8Array>): typeof fetch {
-  return (input, init) => send(input, { ...init, body, duplex: 'half', redirect: 'error', window: null });
-}
-
-/**
- * Remembers an error of the source of an upload: fetch would report it as a network error. The timeout starts when the
- * upload is complete.
- */
-function trackUpload(
-  source: AsyncIterable<Uint8Array>,
-  watch: RequestWatch,
-): {
-  readonly chunks: AsyncIterable<Uint8Array>;
-  failure(): CliError | undefined;
-} {
-  let failure: CliError | undefined;
-  async function* read(): AsyncGenerator<Uint8Array> {
-    try {
-      yield* source;
-      watch.startClock();
-    } catch (error) {
-      if (error instanceof CliError) failure = error;
-      throw error;
-    }
-  }
-  return { chunks: read(), failure: () => failure };
+/** Starts the timeout when an upload is complete. */
+async function* startingClock(source: AsyncIterable<Uint8Array>, watch: RequestWatch): AsyncGenerator<Uint8Array> {
+  yield* source;
+  watch.startClock();
 }
 
 async function* responseBody(
-  response: Response,
+  { body }: SentResponse,
   watch: RequestWatch,
   fail: (error: unknown) => CliError,
 ): AsyncGenerator<Uint8Array> {
-  const { signal } = watch;
-  const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = response.body?.getReader();
-  const cancel = (): void => void reader?.cancel().catch(() => undefined);
-  // In Node 20 reading a response does not retain its request; once collected, the request ignores its signal.
-  signal.addEventListener('abort', cancel, { once: true });
   try {
-    for (;;) {
-      const next = await reader?.read();
-      signal.throwIfAborted();
-      if (next?.value === undefined) return;
-      yield next.value;
-    }
-  } catch (error) {
+    yield* body;
+  } catch (thrown) {
+    const error = causeOf(thrown);
     if (error instanceof CliError) throw error;
     // Only for a response of this process; a broken connection does not carry the reason.
     if (error instanceof ServiceError) throw new CliError('refused', error.message, { hint: error.hint });
     throw error instanceof ResponseTimeoutError ? fail(error) : incompleteResponse();
   } finally {
-    signal.removeEventListener('abort', cancel);
     watch.stopClock();
-    cancel();
   }
 }
