@@ -11,16 +11,20 @@ import { licencesOf, packagesOf } from './bundled-packages.js';
 import { root } from './pack.js';
 
 const APP = join(root, 'apps/console');
+/** The package that the pages import. */
+const CLIENT = join(root, 'packages/client/src');
 const WEB = join(root, 'packages/console/web');
 const stampFile = join(root, 'node_modules/.console-stamp');
 const NOTICES = 'NOTICES.txt';
 
 /** Returns a stamp that changes with everything that the pages are made of. */
 function inputState() {
-  const sources = readdirSync(APP, { recursive: true })
-    .filter((path) => !path.startsWith('node_modules') && !path.endsWith('.test.ts'))
-    .map((path) => join(APP, path))
-    .filter((path) => statSync(path).isFile());
+  const sources = [APP, CLIENT].flatMap((folder) =>
+    readdirSync(folder, { recursive: true })
+      .filter((path) => !path.startsWith('node_modules') && !path.endsWith('.test.ts'))
+      .map((path) => join(folder, path))
+      .filter((path) => statSync(path).isFile()),
+  );
   const own = ['build-console.js', 'bundled-packages.js'].map((name) => fileURLToPath(new URL(name, import.meta.url)));
   const hash = createHash('sha256');
   for (const path of [...sources.toSorted(), ...own, join(root, 'pnpm-lock.yaml')]) {

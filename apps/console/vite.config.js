@@ -1,8 +1,15 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
 // The output is served with a strict content security policy: no inline script, style or data URL.
 export default defineConfig({
   base: './',
+  // The source, as for the other bundles: a start compiles no package.
+  resolve: {
+    alias: {
+      '@svc/client/internal': fileURLToPath(new URL('../../packages/client/src/internal.ts', import.meta.url)),
+    },
+  },
   build: {
     target: 'es2022',
     modulePreload: false,

@@ -1,3 +1,4 @@
+import { isNumericType } from '@svc/client/internal';
 import type { ColumnInfo } from '../api/types.ts';
 import type { Cell } from '../rows/row-source.ts';
 import { clamp } from './scroll-map.ts';
@@ -93,7 +94,7 @@ const fittedPx = (textPx: number, step: number): number =>
 
 /** Whether the values of a type stand at the right: numbers, whose digits should be below each other. */
 export function isNumeric({ type }: ColumnInfo): boolean {
-  return /^(?:BYTE|SHORT|INT|LONG|ULONG|LONG128|FLOAT|DOUBLE|DECIMAL\(.*)$/.test(type);
+  return isNumericType(type);
 }
 
 /** The text after a value that is cut: how long the whole is. */
