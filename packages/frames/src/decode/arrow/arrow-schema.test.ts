@@ -177,6 +177,16 @@ describe('a schema is kept', () => {
     expect(decoded.fields[0].type.children[0].metadata).toEqual(metadata);
   });
 
+  test('without what Flight SQL says of the columns of a result', () => {
+    const metadata = new Map([
+      ['ARROW:FLIGHT:SQL:TABLE_NAME', 'other'],
+      ['own', 'kept'],
+    ]);
+    expect(decodeSchema(new Field('x', new Int32(), true, metadata)).fields[0].metadata).toEqual(
+      new Map([['own', 'kept']]),
+    );
+  });
+
   test.each(['stream', 'file'] as const)('U+FEFF at the start of a text, in a %s', (kind) => {
     const metadata = new Map([
       ['\ufeffk', '\ufeffv'],

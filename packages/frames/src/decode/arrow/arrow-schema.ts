@@ -40,6 +40,7 @@ export function schemaFromFooter(footer: Uint8Array): Schema {
   readFlatbuffer(footer, FOOTER, (root) => checkSchemaTable(root.table(SLOT.footer.schema)));
   const schema = decoded(() => Footer.decode(footer).schema);
   readFlatbuffer(footer, FOOTER, (root) => restoreTexts(schema, root.table(SLOT.footer.schema)));
+  dropResultMetadata(schema);
   return checkedSchema(schema);
 }
 
@@ -51,6 +52,7 @@ export function decodeSchema(message: Uint8Array): Schema {
     return head.header();
   });
   readFlatbuffer(message, SCHEMA, (root) => restoreTexts(schema, root.table(SLOT.message.header)));
+  dropResultMetadata(schema);
   return schema;
 }
 
@@ -71,6 +73,16 @@ function checkedSchema(schema: Schema): Schema {
     checkFieldType(field);
   }
   return schema;
+}
+
+/** The prefix of the field metadata that Flight SQL adds to the columns of results. */
+const RESULT_METADATA = 'ARROW:FLIGHT:SQL:';
+
+/** Drops what is known of the columns of a result: it is not true of the frame that the result is put as. */
+function dropResultMetadata({ fields }: Schema): void {
+  for (const { metadata } of fields) {
+    for (const key of [...metadata.keys()].filter((name) => name.startsWith(RESULT_METADATA))) metadata.delete(key);
+  }
 }
 
 /** Encodes a schema as an Arrow schema message. */
