@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,9 +103,31 @@ func TestAnInfoSaysWhatThereIsAndOnePlaceToReadIt(t *testing.T) {
 
 func sameSchema(t *testing.T, encoded []byte, want *arrow.Schema) {
 	t.Helper()
+	equal(t, schemaOf(t, encoded).String(), want.String())
+}
+
+func schemaOf(t *testing.T, encoded []byte) *arrow.Schema {
+	t.Helper()
 	schema, err := flight.DeserializeSchema(encoded, memory.DefaultAllocator)
 	check(t, err)
-	equal(t, schema.String(), want.String())
+	return schema
+}
+
+// sameColumns compares columns of SQL, which have metadata of Flight SQL and no other.
+func sameColumns(t *testing.T, schema, want *arrow.Schema) {
+	t.Helper()
+	var fields []arrow.Field
+	for _, field := range schema.Fields() {
+		metadata := flightsql.ColumnMetadata{Data: &field.Metadata}
+		name, isNamed := metadata.TypeName()
+		equal(t, isNamed && name != "", true)
+		for _, key := range field.Metadata.Keys() {
+			equal(t, strings.HasPrefix(key, "ARROW:FLIGHT:SQL:"), true)
+		}
+		field.Metadata = arrow.Metadata{}
+		fields = append(fields, field)
+	}
+	equal(t, arrow.NewSchema(fields, nil).String(), want.String())
 }
 
 func TestFlightsAreListedByTheBeginningOfTheirNames(t *testing.T) {

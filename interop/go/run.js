@@ -1,8 +1,12 @@
 // Runs the Go clients of Flight and Flight SQL against a real server.
 import { spawnSync } from 'node:child_process';
-import { homedir } from 'node:os';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startServer } from '../../tools/server-process.js';
+import { startTlsServer } from '../../tools/tls-server.js';
+import { recordClients } from '../record-clients.js';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
 // Go has its caches in the home directory, even if the environment does not name one.
@@ -21,6 +25,16 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () =>
 if (!go('vet', '.')) process.exit(1);
 const server = await startServer();
 env.SVC_GRPC = server.grpc;
-const isGood = go('test', '-count=1', '-timeout=300s', ...process.argv.slice(2), '.');
+const tls = await startTlsServer();
+env.SVC_TLS_GRPC = tls.grpc;
+env.SVC_TLS_FOLDER = tls.folder;
+const given = process.argv.slice(2);
+const temporary = mkdtempSync(join(tmpdir(), 'svc-go-'));
+env.SVC_CLIENTS = join(temporary, 'clients.json');
+let isGood = go('test', '-count=1', '-timeout=300s', ...given, '.');
 await server.stop();
+await tls.stop();
+// Only a complete run sees every client.
+if (isGood && given.length === 0) isGood = recordClients('go', JSON.parse(readFileSync(env.SVC_CLIENTS, 'utf8')));
+rmSync(temporary, { recursive: true });
 process.exit(isGood ? 0 : 1);

@@ -30,7 +30,12 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "SVC_GRPC does not say where the server is: run interop/go/run.js.")
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if err := writeClients(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(code)
 }
 
 // connect returns a Flight SQL client, which contains a Flight client.

@@ -86,6 +86,16 @@ class Adbc(Connected):
                 cursor.adbc_ingest("adbc_in", table, mode=mode)
                 self.assertEqual(self.rows("SELECT count(*) FROM adbc_in"), [(count,)])
 
+    def test_a_result_is_ingested_without_the_metadata_of_a_result(self):
+        with self.connection.cursor() as cursor:
+            cursor.execute("SELECT 1::BIGINT AS id, 'x' AS name")
+            result = cursor.fetch_arrow_table()
+            self.assertIn(b"ARROW:FLIGHT:SQL:TYPE_NAME", result.schema.field("id").metadata)
+            cursor.adbc_ingest("adbc_r", result, mode="replace")
+        with fl.FlightClient(GRPC) as client:
+            info = client.get_flight_info(fl.FlightDescriptor.for_path("adbc_r"))
+            self.assertIsNone(client.do_get(info.endpoints[0].ticket).read_all().schema.field("id").metadata)
+
     @works("`adbc_get_objects`, `adbc_get_table_schema`, `adbc_get_info`")
     def test_metadata(self):
         self.run_sql("CREATE OR REPLACE TABLE adbc_m (id BIGINT, name TEXT)")

@@ -55,9 +55,7 @@ export async function appendQuery(
   handle: string,
   body: BodyChunks,
 ): Promise<ShownInfo> {
-  const [name] = parseQueryString(context.c.req.url)
-    .map(([given]) => given)
-    .filter((given) => given !== 'fmt');
+  const [name] = parseQueryString(context.c.req.url).find(([given]) => given !== 'fmt') ?? [];
   if (name !== undefined) throw notWithSql(name, APPEND);
   refuseConditions(context);
   const { sql, engine, columns, params } = await queryBody(AppendBody, body, APPEND);

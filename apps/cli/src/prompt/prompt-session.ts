@@ -102,19 +102,6 @@ export function createPromptSession(options: PromptSessionOptions): PromptSessio
     '\\help': () => stdout.write(HELP),
   };
 
-  /** Runs a statement that changes frames; false if it is a query, or one for the database. */
-  async function write(sql: string, signal: AbortSignal): Promise<boolean> {
-    const chosen = engine === undefined && isWrite(sql) ? await defaultEngine(client) : engine;
-    const update = chosen === 'tsdb' || !isWrite(sql) ? undefined : parseWrite(sql, errorWidth);
-    if (chosen === undefined || update === undefined) return false;
-    const wrote = await options.withWriter((writer) =>
-      writeSql(writer, { sql, update, engine: chosen, params, signal }),
-    );
-    known.refresh();
-    await stdout.write(typeof wrote === 'string' ? `${wrote}\n` : frameLine(wrote));
-    return true;
-  }
-
   async function read(sql: string, signal: AbortSignal): Promise<void> {
     const keeper = createResultKeeper();
     const shown = { format, isExpanded, isWhole: target.isWhole };
@@ -126,7 +113,8 @@ export function createPromptSession(options: PromptSessionOptions): PromptSessio
   return {
     async runStatement(sql, signal) {
       const startMs = performance.now();
-      if (!(await write(sql, signal))) await read(sql, signal);
+      if (await writeFrames(options, sql, signal)) known.refresh();
+      else await read(sql, signal);
       if (isTimed) await stdout.write(`${(performance.now() - startMs).toFixed(1)} ms\n`);
     },
 
@@ -147,6 +135,18 @@ export function createPromptSession(options: PromptSessionOptions): PromptSessio
       return completeSql(line, before, { frames, resultColumns, commands: COMMANDS, formats });
     },
   };
+}
+
+/** Runs a statement that changes frames; false if it is a query, or one for the database. */
+async function writeFrames(options: PromptSessionOptions, sql: string, signal: AbortSignal): Promise<boolean> {
+  const { client, params, errorWidth, context } = options;
+  if (!isWrite(sql)) return false;
+  const engine = options.engine ?? (await defaultEngine(client));
+  const update = engine === 'tsdb' ? undefined : parseWrite(sql, errorWidth);
+  if (update === undefined) return false;
+  const wrote = await options.withWriter((writer) => writeSql(writer, { sql, update, engine, params, signal }));
+  await context.stdout.write(typeof wrote === 'string' ? `${wrote}\n` : frameLine(wrote));
+  return true;
 }
 
 async function printChart(

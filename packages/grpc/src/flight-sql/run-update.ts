@@ -4,6 +4,7 @@ import {
   type CreateStatement,
   type DropStatement,
   type InsertStatement,
+  parseUpdate,
   UPDATES_HINT,
   type UpdateStatement,
 } from '@svc/frames/statements';
@@ -14,6 +15,11 @@ import { placedRows } from './placed-rows.ts';
 /** A statement, with what it changes; undefined if it is a query. */
 export interface ParsedStatement extends BoundStatement {
   readonly update: UpdateStatement | undefined;
+}
+
+/** Parses a statement. */
+export function parsedStatement(statement: BoundStatement): ParsedStatement {
+  return { ...statement, update: parseUpdate(statement.sql) };
 }
 
 /** Whether a statement takes any number of rows of parameters. */

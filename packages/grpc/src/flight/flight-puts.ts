@@ -1,6 +1,5 @@
 import { ServiceError } from '@svc/errors';
 import type { Call, Decoders, SqlValue } from '@svc/frames';
-import { parseUpdate } from '@svc/frames/statements';
 import { type flight, flightSql } from '@svc/proto';
 import type { EngineName, Service } from '@svc/service';
 import type { CountedCall } from '../call-traffic.ts';
@@ -9,7 +8,7 @@ import type { Command } from '../flight-sql/command.ts';
 import { ingest } from '../flight-sql/ingest.ts';
 import type { PreparedStatement, PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
-import { authorizeStatement, runUpdate, takesRows } from '../flight-sql/run-update.ts';
+import { authorizeStatement, parsedStatement, runUpdate, takesRows } from '../flight-sql/run-update.ts';
 import { flightTarget } from './flight-target.ts';
 import { type FlightUpload, flightUpload } from './flight-upload.ts';
 
@@ -73,8 +72,9 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
     if (command.name === 'CommandStatementUpdate') {
       refuseTransaction(command.message.transactionId);
       // Do not wait for more messages: C++ and Java clients read the result before they half-close the call.
-      const { query: sql } = command.message;
-      return updateResult(await runUpdate(service, call, { sql, params: [], engine, update: parseUpdate(sql) }));
+      return updateResult(
+        await runUpdate(service, call, parsedStatement({ sql: command.message.query, params: [], engine })),
+      );
     }
     if (command.name === 'CommandPreparedStatementUpdate') {
       const prepared = statements.get(call, command.message.preparedStatementHandle);

@@ -1,6 +1,5 @@
 import { ServiceError } from '@svc/errors';
 import type { Call, FrameStream } from '@svc/frames';
-import { parseUpdate } from '@svc/frames/statements';
 import { encapsulate, encodeArrowSchema } from '@svc/frames/internal';
 import { flight } from '@svc/proto';
 import type { EngineName, Service, SqlResult } from '@svc/service';
@@ -9,7 +8,7 @@ import { streamWithColumnMetadata } from '../flight-sql/column-metadata.ts';
 import { parseCommand } from '../flight-sql/command.ts';
 import { isMetadataCommand, type MetadataCommand, readMetadata } from '../flight-sql/metadata.ts';
 import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
-import { runUpdate } from '../flight-sql/run-update.ts';
+import { parsedStatement, runUpdate } from '../flight-sql/run-update.ts';
 import { smallTable } from '../flight-sql/small-table.ts';
 import { timestampMessage } from '../frame-messages.ts';
 import type { PendingQueries, PendingQuery } from './pending-queries.ts';
@@ -104,7 +103,7 @@ export function createFlightReads({ service, tickets, pending, statements }: Fli
         return openResult(await service.query(call, sql, { params, engine }));
       }
       if (source.kind === 'update') {
-        await runUpdate(service, call, { ...source, update: parseUpdate(source.sql) });
+        await runUpdate(service, call, parsedStatement(source));
         return { stream: smallTable(NO_COLUMNS, []), close: () => undefined };
       }
       const stream = await readMetadata(service, call, metadataCommand(source.command));
