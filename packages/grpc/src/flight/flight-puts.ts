@@ -40,10 +40,7 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
       if (bytes > MAX_STATEMENT_PARAMS_BYTES) throw paramsTooLarge();
     }
     if (upload.rows() === 0) return undefined;
-    const body = (async function* () {
-      yield* chunks;
-    })();
-    return boundParams(await decoders.decode('arrow', body, { signal: call.signal }));
+    return boundParams(await decoders.decode('arrow', each(chunks), { signal: call.signal }));
   }
 
   /** Runs an `INSERT` with the rows that a client binds, while they arrive. */
@@ -72,9 +69,8 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
     if (command.name === 'CommandStatementUpdate') {
       refuseTransaction(command.message.transactionId);
       // Do not wait for more messages: C++ and Java clients read the result before they half-close the call.
-      return updateResult(
-        await runUpdate(service, call, parsedStatement({ sql: command.message.query, params: [], engine })),
-      );
+      const statement = parsedStatement({ sql: command.message.query, params: [], engine });
+      return updateResult(await runUpdate(service, call, statement));
     }
     if (command.name === 'CommandPreparedStatementUpdate') {
       const prepared = statements.get(call, command.message.preparedStatementHandle);
@@ -107,6 +103,10 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
     const { info } = await service.putFrame(call, target.handle, { format: 'arrow', body: upload.body });
     return Buffer.from(info.version);
   };
+}
+
+async function* each(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array, void, undefined> {
+  yield* chunks;
 }
 
 /** The most bytes of one row of values. */
