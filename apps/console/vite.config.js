@@ -25,11 +25,11 @@ export default defineConfig({
             { name: 'analysis', test: /src\/(?:chart|summary|plan)\/(?!draw|paint|pixels|theme-colours)/ },
             {
               name: 'query',
-              test: /src\/(?:query\/(?!Draft)|api\/(?:queries|download|sql-stream|ipc-messages|arrow-)|editor\/(?:vocabulary|sql-tokens|statement-at|error-place)|panes\/(?:run-new-query|EngineSwitch))/,
+              test: /src\/(?:query\/(?!Draft)|api\/(?:queries|download|sql-stream|ipc-messages|arrow-)|editor\/(?:vocabulary|sql-tokens|statement-at|error-place)|panes\/EngineSwitch)/,
             },
             {
               name: 'sheets',
-              test: /src\/(?:sheets\/(?!Sheets)|panes\/(?:Upload|InfoPane|TsdbTables|EmptyServer|DropArea|copy-link)|state\/(?:share-link|palette-items|upload-plan)|api\/upload)/,
+              test: /src\/(?:sheets\/(?!Sheets)|panes\/(?:Upload|InfoPane|TsdbTables|EmptyServer|DropArea|make-link)|state\/(?:share-link|palette-items|upload-plan)|api\/upload)/,
             },
           ],
         },

@@ -13,6 +13,9 @@ import { selectCell, selectedRange } from './selection.ts';
 const overlays = () => import('./overlays.ts');
 const CellSheet = lazy(async () => (await overlays()).CellSheet);
 
+/** After the first rows are painted; Safari has no idle callbacks. */
+const OVERLAYS_MS = 200;
+
 /** What the page can do with a column or a cell. */
 export interface GridActions {
   readonly sortBy?: (column: number) => void;
@@ -43,8 +46,9 @@ export function Grid({ source, label, actions }: Props): JSX.Element {
     box.current?.append(created.element);
     created.repaint();
     // So that they open before the next key.
-    requestIdleCallback(() => void overlays().catch(() => {}));
+    const timer = setTimeout(() => void overlays().catch(() => {}), OVERLAYS_MS);
     return () => {
+      clearTimeout(timer);
       created.close();
       created.element.remove();
     };

@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { Draft } from '../query/Draft.tsx';
 import type { AppState } from '../state/app-state.ts';
 import { canQuery } from '../state/permissions.ts';
+import type { QueryTab } from '../state/tabs.ts';
 import { Banners } from './Banners.tsx';
 import { FramePane } from './FramePane.tsx';
 import { Header } from './Header.tsx';
@@ -12,9 +13,10 @@ import { Sidebar } from './Sidebar.tsx';
 import { TabBar } from './TabBar.tsx';
 import { useAppCommands } from './app-commands.ts';
 import { lazy } from './lazy.tsx';
+import { loadQueryCode, runTab } from './run-tab.ts';
 import { useKeys } from './use-keys.ts';
 
-const QueryPane = lazy(async () => (await import('../query/QueryPane.tsx')).QueryPane, Draft);
+const QueryPane = lazy(async () => (await loadQueryCode()).QueryPane, LoadingQuery);
 
 type AppProps = { readonly app: AppState };
 
@@ -65,4 +67,12 @@ function TabBody({ app }: { readonly app: AppState }): JSX.Element | null {
   if (tab.kind === 'frame') return <FramePane key={tab.id} app={app} tab={tab} />;
   if (!canQuery(app.info.value)) return <NoEditor />;
   return <QueryPane key={tab.id} app={app} tab={tab} />;
+}
+
+/** Stands for a query tab whose code is loading. */
+function LoadingQuery({ app, tab }: { readonly app: AppState; readonly tab: QueryTab }): JSX.Element {
+  const run = (): void => {
+    runTab(app, tab.id).catch(() => app.notify('This part of the console could not be loaded.'));
+  };
+  return <Draft app={app} tab={tab} onRun={run} />;
 }

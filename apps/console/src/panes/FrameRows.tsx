@@ -8,6 +8,7 @@ import { createFrameRows } from '../rows/frame-rows.ts';
 import type { RowSource } from '../rows/row-source.ts';
 import type { AppState } from '../state/app-state.ts';
 import { quoteName } from '../state/quote-name.ts';
+import { runNewQuery } from './run-tab.ts';
 
 interface RowsProps {
   readonly app: AppState;
@@ -49,5 +50,5 @@ function actionsOf(app: AppState, frame: FrameInfo, source: RowSource): GridActi
   if (app.info.value?.engines.includes('local') !== true) return {};
   const { handle, columns } = frame;
   const rows = { from: quoteName(handle), columns, engine: 'local', limit: QUERY_ROWS } as const;
-  return sqlActions(app, source, rows, async (sql) => (await import('./run-new-query.ts')).runNewQuery(app, sql));
+  return sqlActions({ app, source, rows, open: (sql) => runNewQuery(app, sql) });
 }

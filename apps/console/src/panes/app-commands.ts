@@ -2,6 +2,7 @@ import type { Signal } from '@preact/signals';
 import type { AppState } from '../state/app-state.ts';
 import type { Command } from '../state/commands.ts';
 import { canQuery, mayWrite } from '../state/permissions.ts';
+import { copyLink } from './copy-link.ts';
 import { useCommands } from './use-commands.ts';
 
 /** The parts of the page in the order of F6. */
@@ -65,7 +66,7 @@ export function useAppCommands(app: AppState, isDrawerOpen: Signal<boolean>): vo
         title: 'Copy a link to the tab',
         key: 'Alt+L',
         group: 'Tabs',
-        run: () => void import('./copy-link.ts').then(({ copyLink }) => copyLink(app)),
+        run: () => copyLink(app),
       },
       { id: 'history', title: 'Show the history of queries', key: 'Alt+H', group: 'Query', run: open('history') },
       { id: 'help', title: 'Show all keys', key: '?', group: 'Console', run: open('help') },

@@ -10,10 +10,11 @@ import type { QueryTab } from '../state/tabs.ts';
 export function Draft(props: {
   readonly app: AppState;
   readonly tab: QueryTab;
+  readonly onRun: () => void;
   /** Called with the selection when the field goes while it has the focus. */
   readonly onLeave?: (selection: TextRange) => void;
 }): JSX.Element {
-  const { app, tab, onLeave } = props;
+  const { app, tab, onRun, onLeave } = props;
   const ref = useRef<HTMLTextAreaElement>(null);
   // Before the next key: an effect after the paint would be too late.
   useLayoutEffect(() => {
@@ -31,7 +32,7 @@ export function Draft(props: {
   const onKeyDown = (event: KeyboardEvent): void => {
     if (!isKey('Ctrl+Enter', event, isMac)) return;
     event.preventDefault();
-    void import('./sessions.ts').then(({ sessionsOf }) => sessionsOf(app).of(tab.id).run());
+    onRun();
   };
   return (
     <textarea

@@ -39,7 +39,7 @@ export function EditorArea(props: {
           </button>
         </p>
       )}
-      <Draft app={app} tab={tab} onLeave={(selection) => (typedAt.current = selection)} />
+      <Draft app={app} tab={tab} onRun={() => session.run()} onLeave={(selection) => (typedAt.current = selection)} />
     </div>
   );
 }

@@ -155,7 +155,6 @@ function sourceOf({ request, rows, end }: Answer<AnswerRows>): ChartSource {
 function actionsOf(app: AppState, { request, rows }: Answer<AnswerRows>): GridActions {
   const { sql, engine } = request;
   if (!/^\s*(?:select|with|from|values|table|\()/i.test(sql)) return {};
-  return sqlActions(app, rows, { from: subqueryOf(sql), columns: rows.columns, engine }, (text) =>
-    app.openQuery(text, engine),
-  );
+  const sqlRows = { from: subqueryOf(sql), columns: rows.columns, engine };
+  return sqlActions({ app, source: rows, rows: sqlRows, open: (text) => app.openQuery(text, engine) });
 }
