@@ -29,7 +29,8 @@ export interface Api {
 
 /** Called with what each request found: the app shows a banner, or asks for a token. */
 export interface ApiObserver {
-  readonly answered: () => void;
+  /** Called with the time at the server, in milliseconds since 1970, if it said it. */
+  readonly answered: (serverMs?: number) => void;
   readonly gone: () => void;
   readonly unauthenticated: (error: ApiError) => void;
 }
@@ -59,13 +60,19 @@ export function createApi(base: URL, observer: ApiObserver, send: typeof fetch):
         observer.gone();
         throw new ServerGone('The server does not answer.', { cause: error });
       });
-      observer.answered();
+      observer.answered(timeOf(response));
       if (response.status < 400 || accept.includes(response.status)) return response;
       const error = await errorFrom(response);
       if (response.status === 401) observer.unauthenticated(error);
       throw error;
     },
   };
+}
+
+/** The time at which the server answered. */
+function timeOf({ headers }: Response): number | undefined {
+  const timeMs = Date.parse(headers.get('date') ?? '');
+  return Number.isNaN(timeMs) ? undefined : timeMs;
 }
 
 /** Reads the error of a response; one that is not of this server has only its status. */

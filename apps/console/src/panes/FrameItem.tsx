@@ -43,7 +43,7 @@ export function FrameItem(props: {
         <span class="details">
           {formatBytes(frame.bytes)} · {frame.tier}
         </span>
-        <TimeLeft frame={frame} />
+        <TimeLeft app={app} frame={frame} />
       </button>
       {app.info.value?.engines.includes('local') && (
         <button
@@ -63,8 +63,8 @@ export function FrameItem(props: {
   );
 }
 
-function TimeLeft({ frame }: { readonly frame: FrameInfo }): JSX.Element | null {
-  const left = timeLeft(frame.expires, useNow(frame.expires !== null));
+function TimeLeft({ app, frame }: { readonly app: AppState; readonly frame: FrameInfo }): JSX.Element | null {
+  const left = timeLeft(frame.expires, useNow(frame.expires !== null) + app.clockAheadMs.value);
   return left === undefined ? null : (
     <span class="expires" title={`Expires in ${left}`}>
       <Icon name="clock" />

@@ -7,6 +7,7 @@ import type { AppState } from '../state/app-state.ts';
 import { formatBytes, formatCount, formatTime, timeLeft } from '../state/format.ts';
 import { mayWrite } from '../state/permissions.ts';
 import { CopyButton } from './CopyButton.tsx';
+import { visibleText } from '../rows/visible-text.ts';
 import { curlToken } from './EmptyServer.tsx';
 import { ErrorBox } from './ErrorBox.tsx';
 import { Icon } from './Icon.tsx';
@@ -58,7 +59,7 @@ export function InfoPane({ app, frame }: PaneProps): JSX.Element {
             {frame.columns.map(({ name, type }, index) => (
               <tr key={name}>
                 <td>{index + 1}</td>
-                <td>{name}</td>
+                <td>{visibleText(name)}</td>
                 <td class="type">{type}</td>
               </tr>
             ))}
@@ -128,7 +129,7 @@ const TTLS = [
 
 function Expiry({ app, frame }: PaneProps): JSX.Element {
   const [error, change] = useChange(app);
-  const left = timeLeft(frame.expires, useNow(frame.expires !== null));
+  const left = timeLeft(frame.expires, useNow(frame.expires !== null) + app.clockAheadMs.value);
   return (
     <section>
       <h2>Expiry</h2>

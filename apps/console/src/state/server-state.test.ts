@@ -44,6 +44,19 @@ const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
+test.each([
+  ['an hour ahead', 3_600_000, 3_600_000],
+  ['an hour behind', -3_600_000, -3_600_000],
+  ['a second ahead, which is noise', 1000, 0],
+])('the clock of the server is known: %s', async (_, aheadMs, expected) => {
+  vi.setSystemTime('2026-01-01T00:00:00.000Z');
+  const headers = { date: new Date(Date.now() + aheadMs).toUTCString() };
+  const { state } = create({ info: async () => Response.json(INFO, { headers }) });
+  await pass(0);
+  expect(state.clockAheadMs.value).toBe(expected);
+  state.setVisible(false);
+});
+
 describe('a server that answers', () => {
   test('is loaded at once, and its list is asked for again only as changed', async () => {
     const { server, state } = create();

@@ -24,6 +24,8 @@ export interface ServerState {
   readonly refusal: ReadonlySignal<ApiError | undefined>;
   /** When a server that is gone is asked again, in milliseconds since 1970; undefined: it is asked now. */
   readonly retryAtMs: ReadonlySignal<number | undefined>;
+  /** How far the server's clock is ahead of this one, in milliseconds: times of the server are judged by it. */
+  readonly clockAheadMs: ReadonlySignal<number>;
   readonly refresh: () => Promise<void>;
   /** Takes a token for all requests and loads everything again; it is kept in memory only. */
   readonly signIn: (token: string) => Promise<void>;
@@ -58,17 +60,17 @@ export function createServerState(connect: (observer: ApiObserver) => Api): Serv
   }
   const api = connect({
     // Only the load itself ends the state `gone`: after it the list is right, too.
-    answered: () => connection.peek() === 'gone' && running === undefined && schedule(0),
+    answered: (serverMs) => {
+      setClock(facts, serverMs);
+      if (connection.peek() === 'gone' && running === undefined) schedule(0);
+    },
     gone: () => {
       if (connection.peek() === 'gone' || connection.peek() === 'signed-out') return;
       connection.value = 'gone';
       retryMs = FIRST_RETRY_MS;
       if (running === undefined) scheduleRetry();
     },
-    unauthenticated: (error) => {
-      facts.refusal.value = error;
-      connection.value = 'signed-out';
-    },
+    unauthenticated: (error) => refuse(facts, error),
   });
   const loader = createLoader(api, facts);
 
@@ -113,6 +115,16 @@ export function createServerState(connect: (observer: ApiObserver) => Api): Serv
   };
 }
 
+/** The server says whole seconds, and its answer takes a while: less of a difference is none. */
+const CLOCK_NOISE_MS = 3000;
+
+function setClock({ clockAheadMs }: ReturnType<typeof createFacts>, serverMs: number | undefined): void {
+  if (serverMs === undefined) return;
+  const aheadMs = serverMs - Date.now();
+  if (Math.abs(aheadMs - clockAheadMs.peek()) < CLOCK_NOISE_MS) return;
+  clockAheadMs.value = Math.abs(aheadMs) < CLOCK_NOISE_MS ? 0 : aheadMs;
+}
+
 /** What is known about the server, as it can be changed. */
 function createFacts() {
   return {
@@ -123,7 +135,13 @@ function createFacts() {
     framesFailure: signal<ApiError | undefined>(undefined),
     refusal: signal<ApiError | undefined>(undefined),
     retryAtMs: signal<number | undefined>(undefined),
+    clockAheadMs: signal(0),
   };
+}
+
+function refuse({ refusal, connection }: ReturnType<typeof createFacts>, error: ApiError): void {
+  refusal.value = error;
+  connection.value = 'signed-out';
 }
 
 /** Removes what a caller who signs out was told. */
