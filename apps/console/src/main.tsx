@@ -22,7 +22,11 @@ const app = createAppState({
 effect(() => {
   document.documentElement.style.colorScheme = app.themeChoice.value === 'system' ? '' : app.themeChoice.value;
 });
-document.addEventListener('visibilitychange', () => app.setVisible(document.visibilityState === 'visible'));
+window.addEventListener('pagehide', () => app.flush());
+document.addEventListener('visibilitychange', () => {
+  app.setVisible(document.visibilityState === 'visible');
+  app.flush();
+});
 
 /** Opens the tab of the address. It does not run: a link may come from anyone. */
 async function openLink(): Promise<void> {
@@ -32,10 +36,10 @@ async function openLink(): Promise<void> {
   history.replaceState(null, '', location.pathname + location.search);
   try {
     const { tabFromFragment } = await import('./state/share-link.ts');
-    const tab = await tabFromFragment(hash);
-    if (tab) app.openTab(tab);
-  } catch {
-    app.banner.value = { tone: 'warning', text: 'This link is damaged.', hint: 'Copy the whole of it and try again.' };
+    app.openTab(await tabFromFragment(hash));
+  } catch (error) {
+    const hint = error instanceof Error && 'hint' in error ? String(error.hint) : 'Try again.';
+    app.banner.value = { tone: 'warning', text: error instanceof Error ? error.message : String(error), hint };
   }
 }
 

@@ -11,8 +11,15 @@ import {
 import { history, historyKeymap, indentWithTab, standardKeymap, toggleComment } from '@codemirror/commands';
 import { sql, SQLDialect } from '@codemirror/lang-sql';
 import { bracketMatching } from '@codemirror/language';
-import { Compartment, EditorState, type Extension } from '@codemirror/state';
-import { EditorView, highlightActiveLineGutter, keymap, lineNumbers, placeholder } from '@codemirror/view';
+import { Compartment, EditorState, type Extension, type Text } from '@codemirror/state';
+import {
+  EditorView,
+  highlightActiveLineGutter,
+  highlightSpecialChars,
+  keymap,
+  lineNumbers,
+  placeholder,
+} from '@codemirror/view';
 import { completeAt, type CompletionWords, type Proposal } from './complete.ts';
 import { currentStatement } from './current-statement.ts';
 import { editorTheme } from './editor-theme.ts';
@@ -54,6 +61,7 @@ export function createEditor(options: EditorOptions): Editor {
   host.className = 'editor-host';
   const root = host.attachShadow({ mode: 'open' });
   const language = new Compartment();
+  const text = (): string => textOf(view.state.doc);
   const view = new EditorView({
     root,
     parent: root,
@@ -64,10 +72,10 @@ export function createEditor(options: EditorOptions): Editor {
   });
   return {
     host,
-    text: () => view.state.doc.toString(),
-    setText(text) {
-      if (text === view.state.doc.toString()) return;
-      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+    text,
+    setText(changed) {
+      if (changed === text()) return;
+      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: changed } });
     },
     selection: () => view.state.selection.main,
     select: ({ from, to }) => view.dispatch({ selection: { anchor: from, head: to }, scrollIntoView: true }),
@@ -86,6 +94,18 @@ export function createEditor(options: EditorOptions): Editor {
   };
 }
 
+let lastDocument: Text | undefined;
+let lastText = '';
+
+/** Returns the text of a document. Several parts of the page ask for it at each key, and it may have megabytes. */
+function textOf(document: Text): string {
+  if (document !== lastDocument) {
+    lastText = document.toString();
+    lastDocument = document;
+  }
+  return lastText;
+}
+
 /** Keys that the console has for other things: tabs and the link. */
 const TAKEN_KEYS = new Set(['Alt-ArrowLeft', 'Alt-ArrowRight', 'Alt-l', 'Mod-Enter']);
 
@@ -98,6 +118,8 @@ function extensionsOf({ words, onChange, onRun, onExplain }: EditorOptions): Ext
   return [
     lineNumbers(),
     highlightActiveLineGutter(),
+    // SQL of a link may have characters that are not seen, or that turn the others around.
+    highlightSpecialChars(),
     history(),
     bracketMatching(),
     closeBrackets(),
@@ -111,7 +133,7 @@ function extensionsOf({ words, onChange, onRun, onExplain }: EditorOptions): Ext
       'aria-description': 'Press Escape, then Tab, to leave the editor.',
     }),
     EditorView.updateListener.of((update) => {
-      if (update.docChanged) onChange(update.state.doc.toString());
+      if (update.docChanged) onChange(textOf(update.state.doc));
     }),
     placeholder('select …'),
     editorTheme,
@@ -146,11 +168,11 @@ const TYPES =
   'bigint blob boolean decimal double float hugeint integer interval json real smallint struct timestamp timestamptz tinyint ubigint uhugeint uinteger usmallint utinyint uuid varchar';
 
 function complete(context: CompletionContext, words: CompletionWords): CompletionResult | null {
-  const found = completeAt(context.state.doc.toString(), context.pos, words);
+  const found = completeAt(textOf(context.state.doc), context.pos, words);
   if (found === undefined) return null;
   const typed = context.state.sliceDoc(found.from, context.pos);
   // An empty word opens the list only when it is asked for, or after a dot.
-  if (typed === '' && !context.explicit && !context.state.sliceDoc(0, context.pos).endsWith('.')) return null;
+  if (typed === '' && !context.explicit && context.state.sliceDoc(context.pos - 1, context.pos) !== '.') return null;
   return { from: found.from, options: found.proposals.map(optionOf), validFor: /^[\p{L}\p{N}_$]*$/u };
 }
 

@@ -30,6 +30,8 @@ export interface AppStateOptions {
 /** Creates the state of the console, and starts to load what the server has. */
 export function createAppState({ base, send, session, local, colorScheme }: AppStateOptions): AppState & {
   setVisible(isVisible: boolean): void;
+  /** Saves what is to be saved later: the page may end. */
+  flush(): void;
 } {
   const server = createServerState((observer) => createApi(base, observer, send));
   const storesOf = createStores(base, session, local);
@@ -76,6 +78,7 @@ export function createAppState({ base, send, session, local, colorScheme }: AppS
     openFrame: tabs.openFrame,
     openQuery: (sql, engine) => tabs.openQuery(sql, engine ?? firstEngine(server.info.value)),
     updateTab: tabs.update,
+    flush: tabs.flush,
     setView: tabs.setView,
     busyTabs,
     setBusy(id, isBusy) {

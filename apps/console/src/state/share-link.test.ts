@@ -18,7 +18,7 @@ const queryTab = fc.record(
   {
     kind: fc.constant('query' as const),
     id,
-    title: fc.string({ maxLength: 20 }),
+    title: fc.string({ unit: fc.constantFrom(...'aZ 0\u00e9\u{1F600}'), maxLength: 20 }),
     sql: fc.string({ unit: 'grapheme', maxLength: 2000 }),
     engine: fc.constantFrom('local' as const, 'tsdb' as const, 'scheduler' as const),
     view: fc.constantFrom('rows' as const, 'chart' as const, 'summary' as const, 'plan' as const),
@@ -30,7 +30,7 @@ const frameTab = fc.record(
   {
     kind: fc.constant('frame' as const),
     id,
-    handle: fc.string({ maxLength: 128 }),
+    handle: fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/),
     view: fc.constantFrom('rows' as const, 'chart' as const, 'summary' as const, 'info' as const),
     chart,
   },
@@ -57,8 +57,14 @@ test('a link can name a frame in clear', async () => {
   });
 });
 
-test.each(['', '#', '#section', '#2.abc'])('%j is not a link of the console', async (fragment) => {
-  expect(await tabFromFragment(fragment)).toBeUndefined();
+test.each([
+  ['#2.abc', 'This link is of another version of the console.'],
+  ['#10.', 'This link is of another version of the console.'],
+  ['#section', 'This is not a link to a tab.'],
+  ['#1.?', 'This link is damaged.'],
+])('the link %j opens nothing, and says why', async (fragment, message) => {
+  const hint = expect.stringMatching(/.+\.$/);
+  await expect(tabFromFragment(fragment)).rejects.toMatchObject({ name: 'LinkError', message, hint });
 });
 
 test.each([
@@ -74,16 +80,33 @@ test.each([
 test('a link that would fill the memory is refused', async () => {
   const packed = new Blob(['x'.repeat(4_100_000)]).stream().pipeThrough(new CompressionStream('deflate-raw'));
   const bytes = Buffer.from(await new Response(packed).arrayBuffer());
-  await expect(tabFromFragment(`#1.${bytes.toString('base64url')}`)).rejects.toThrow('The link is too long.');
+  await expect(tabFromFragment(`#1.${bytes.toString('base64url')}`)).rejects.toMatchObject({
+    cause: { message: 'The link is too long.' },
+  });
 });
 
 test.each([
   { kind: 'query', id: 'a', sql: 'select 1', engine: 'other' },
   { kind: 'query', id: 'a', sql: 1, engine: 'local' },
   { kind: 'frame', id: 'a', handle: 'x'.repeat(129) },
+  { kind: 'frame', id: 'a', handle: '\u202Eselbat' },
   { kind: 'other', id: 'a' },
   { kind: 'frame', handle: 'trades' },
   null,
 ])('a link with something else than a tab is refused: %j', async (value) => {
-  await expect(tabFromFragment(await linkFragment(value as unknown as Tab))).rejects.toThrow('The link has no tab.');
+  await expect(tabFromFragment(await linkFragment(value as unknown as Tab))).rejects.toMatchObject({
+    cause: { message: 'The link has no tab.' },
+  });
+});
+
+test('the title of a link has symbols for characters that are not seen', async () => {
+  const fragment = await linkFragment({
+    kind: 'query',
+    id: 'a',
+    title: '\u202Eq1',
+    sql: '',
+    engine: 'local',
+    view: 'rows',
+  });
+  expect(await tabFromFragment(fragment)).toMatchObject({ title: '‹U+202E›q1' });
 });

@@ -20,14 +20,37 @@ export async function linkFragment(tab: Tab): Promise<string> {
   return PREFIX + btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
-/** Returns the tab of a fragment; undefined if it is not one of ours. Throws if it is damaged. */
-export async function tabFromFragment(fragment: string): Promise<Tab | undefined> {
+/** Why a link opens nothing, and what to do. */
+export class LinkError extends Error {
+  readonly hint: string;
+
+  constructor(message: string, hint: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'LinkError';
+    this.hint = hint;
+  }
+}
+
+/** Returns the tab of a fragment. Throws a `LinkError` if it has none. */
+export async function tabFromFragment(fragment: string): Promise<Tab> {
+  const isOurs = fragment.startsWith(PREFIX) || fragment.startsWith(FRAME_PREFIX);
+  if (!isOurs && /^#\d+\./.test(fragment)) {
+    throw new LinkError('This link is of another version of the console.', 'Ask for a link from this version.');
+  }
+  if (!isOurs) throw new LinkError('This is not a link to a tab.', `A link starts with ${PREFIX} or ${FRAME_PREFIX}.`);
+  try {
+    return await parseFragment(fragment);
+  } catch (cause) {
+    throw new LinkError('This link is damaged.', 'Copy the whole of it and try again.', cause);
+  }
+}
+
+async function parseFragment(fragment: string): Promise<Tab> {
   if (fragment.startsWith(FRAME_PREFIX)) {
     return required(
       parseTab({ kind: 'frame', id: 'link', handle: decodeURIComponent(fragment.slice(FRAME_PREFIX.length)) }),
     );
   }
-  if (!fragment.startsWith(PREFIX)) return undefined;
   if (fragment.length > MAX_FRAGMENT_LENGTH) throw new RangeError('The link is too long.');
   const text = atob(fragment.slice(PREFIX.length).replaceAll('-', '+').replaceAll('_', '/'));
   const packed = Uint8Array.from(text, (character) => character.charCodeAt(0));

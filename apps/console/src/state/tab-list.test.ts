@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createStore, type StorageArea } from './store.ts';
 import { createTabList, type TabList } from './tab-list.ts';
 
@@ -119,4 +119,45 @@ test('another store has other tabs', () => {
   list.openFrame('a');
   list.load(createStore([createArea()], 'other'));
   expect(list.tabs.value).toEqual([]);
+});
+
+describe('what is typed', () => {
+  beforeEach(() => vi.useFakeTimers());
+  afterEach(() => vi.useRealTimers());
+
+  /** Counts the writes of an area. */
+  function createCounted(): { readonly area: StorageArea; readonly writes: () => number } {
+    const area = createArea();
+    let writes = 0;
+    return {
+      area: { ...area, setItem: (key, value) => ((writes += 1), area.setItem(key, value)) },
+      writes: () => writes,
+    };
+  }
+
+  test('is saved once after many keys, and at once when the page may end', () => {
+    const { area, writes } = createCounted();
+    const list = create(area);
+    list.openQuery('', 'local');
+    const id = list.current.value?.id ?? '';
+    const before = writes();
+    for (const sql of ['s', 'se', 'sel']) list.update(id, { sql });
+    expect(writes() - before).toBe(0);
+    vi.advanceTimersByTime(1000);
+    expect([writes() - before, create(area).current.value]).toMatchObject([1, { sql: 'sel' }]);
+    list.update(id, { sql: 'select' });
+    list.flush();
+    expect([writes() - before, create(area).current.value]).toMatchObject([2, { sql: 'select' }]);
+    vi.advanceTimersByTime(1000);
+    expect(writes() - before).toBe(2);
+  });
+
+  test('is not saved if it is too long, and the other tabs are', () => {
+    const { area } = createCounted();
+    const list = create(area);
+    for (const sql of ['first', 'second']) list.openQuery(sql, 'local');
+    list.update(list.current.value?.id ?? '', { sql: 'x'.repeat(1_000_001) });
+    list.flush();
+    expect(names(create(area))).toEqual(['q1']);
+  });
 });

@@ -2,7 +2,7 @@ import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import type { EngineName } from '../api/types.ts';
 import { uniqueId } from '../api/unique-id.ts';
 import type { TabPatch } from './app-state.ts';
-import { objectFrom, parseTab } from './parse-tab.ts';
+import { MAX_SQL_LENGTH, objectFrom, parseTab } from './parse-tab.ts';
 import type { Store } from './store.ts';
 import type { FrameTab, QueryTab, Tab, View } from './tabs.ts';
 
@@ -21,6 +21,8 @@ export interface TabList {
   readonly openQuery: (sql: string, engine: EngineName) => void;
   readonly update: (id: string, patch: TabPatch) => void;
   readonly setView: (id: string, view: View) => void;
+  /** Saves what was typed last: the page may end. */
+  readonly flush: () => void;
   /** Replaces all tabs by those of another store: another tenant has signed in. */
   readonly load: (store: Store) => void;
 }
@@ -32,17 +34,19 @@ export function createTabList(first: Store): TabList {
   let store = first;
   let closed: readonly Tab[] = [];
   const state = signal(readState(store));
-  const set = (tabs: readonly Tab[], currentId: string | undefined): void => {
+  const set = (tabs: readonly Tab[], currentId: string | undefined, isTyped = false): void => {
     state.value = { tabs, currentId };
-    store.write('tabs', state.value);
+    if (isTyped) store.writeLater('tabs', () => savedState({ tabs, currentId }));
+    else store.write('tabs', savedState({ tabs, currentId }));
   };
   const add = (tab: Tab): void => set([...state.value.tabs.slice(1 - MAX_TABS), tab], tab.id);
   const select = (id: string): void => set(state.value.tabs, id);
-  const change = (id: string, changed: (tab: Tab) => Tab): void => {
+  const change = (id: string, changed: (tab: Tab) => Tab, isTyped = false): void => {
     const { tabs, currentId } = state.value;
     set(
       tabs.map((tab) => (tab.id === id ? changed(tab) : tab)),
       currentId,
+      isTyped,
     );
   };
   const open = (tab: Tab): void => {
@@ -86,9 +90,11 @@ export function createTabList(first: Store): TabList {
     openQuery: (sql, engine) =>
       add({ kind: 'query', id: newId(), title: freeTitle(state.value.tabs), sql, engine, view: 'rows' }),
     // A patch of the other kind of tab is the caller's mistake; the parser of saved tabs ignores its fields.
-    update: (id, patch) => change(id, (tab) => ({ ...tab, ...patch })),
+    update: (id, patch) => change(id, (tab) => ({ ...tab, ...patch }), true),
     setView: (id, view) => change(id, (tab) => withView(tab, view)),
+    flush: () => store.flush(),
     load(other) {
+      store.flush();
       store = other;
       closed = [];
       state.value = readState(store);
@@ -120,7 +126,17 @@ function freeTitle(tabs: readonly Tab[]): QueryTab['title'] {
   return `q${number}`;
 }
 
-function readState(store: Store): { readonly tabs: readonly Tab[]; readonly currentId: string | undefined } {
+interface TabState {
+  readonly tabs: readonly Tab[];
+  readonly currentId: string | undefined;
+}
+
+/** Returns what is saved: a text that no storage takes must not keep the others from it. */
+function savedState({ tabs, currentId }: TabState): TabState {
+  return { tabs: tabs.filter((tab) => tab.kind === 'frame' || tab.sql.length <= MAX_SQL_LENGTH), currentId };
+}
+
+function readState(store: Store): TabState {
   const { tabs: saved, currentId } = objectFrom(store.read('tabs'));
   const parsed = (Array.isArray(saved) ? saved : []).slice(0, MAX_TABS).flatMap((value) => parseTab(value) ?? []);
   const tabs = parsed.filter(({ id }, index) => parsed.findIndex((other) => other.id === id) === index);

@@ -1,4 +1,5 @@
 import type { Upload, UploadMode } from '../api/upload.ts';
+import { HANDLE } from './parse-tab.ts';
 
 /** The options of an upload, as the form has them; an empty text means the server's default. */
 export interface UploadOptions {
@@ -17,8 +18,6 @@ export interface UploadOptions {
   /** Names and types of columns: `id:LONG,name:STRING`. */
   readonly columns: string;
 }
-
-const HANDLE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
 /** The formats by the ends of file names. */
 const FORMATS: Readonly<Record<string, string>> = {
