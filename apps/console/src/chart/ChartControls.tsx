@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { ColumnInfo } from '../api/types.ts';
+import { visibleText } from '../rows/visible-text.ts';
 import type { Aggregate, ChartChoice } from '../state/tabs.ts';
 import { isTime } from './axis.ts';
 import { numbered } from './numbered.ts';
@@ -67,7 +68,7 @@ function kindOf(value: string): ChartChoice['kind'] {
 }
 
 function named(columns: readonly ColumnInfo[]): (readonly [string, string])[] {
-  return columns.map(({ name }) => [name, name] as const);
+  return columns.map(({ name }) => [name, visibleText(name)] as const);
 }
 
 /** The columns that are drawn: one for a histogram, one or four for OHLC, up to six for lines and bars. */
@@ -130,7 +131,7 @@ function Select(props: {
     <label>
       <span>{label}</span>
       <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        {!isListed && <option value={value}>{value}</option>}
+        {!isListed && <option value={value}>{visibleText(value)}</option>}
         {options.map(([name, title]) => (
           <option key={name} value={name}>
             {title}

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import '../style/chart.css';
+import { visibleText } from '../rows/visible-text.ts';
 import type { AppState } from '../state/app-state.ts';
 import type { ChartChoice } from '../state/tabs.ts';
 import { AskBar } from './AskBar.tsx';
@@ -133,7 +134,7 @@ function Chart({ app, source, choice, columns }: ChartProps): JSX.Element {
 /** Returns the sentence that names a chart, with its range and its keys. */
 function describe(data: ChartData, columns: ChosenColumns): string {
   const names = data.series.map(({ label }) => label).join(', ');
-  const over = columns.x ? ` by ${columns.x.name}` : ` of ${columns.y[0]?.name ?? ''}`;
+  const over = columns.x ? ` by ${visibleText(columns.x.name)}` : ` of ${visibleText(columns.y[0]?.name ?? '')}`;
   const range = data.xAxis
     ? ` from ${placeText(data.xAxis, data.range.lo)} to ${placeText(data.xAxis, data.range.hi)}`
     : '';

@@ -1,3 +1,4 @@
+import { visibleText } from '../rows/visible-text.ts';
 import type { ChartChoice } from '../state/tabs.ts';
 import { type Axis, axisOf, commonAxis, type Range, valueAxisOf, widened } from './axis.ts';
 import { type Bucket, bucketsOf, wholeBuckets } from './bucket.ts';
@@ -65,17 +66,19 @@ async function loadLine(reader: ChartReader, request: RangedRequest): Promise<Ch
     const { groups, total } = await reader.top(columns.by, MAX_SERIES);
     by = { field: columns.by, values: groups.map(({ key }) => (key === null ? null : String(key))) };
     if (total > groups.length)
-      notes.push(`The ${groups.length} most frequent of ${counted(total, 'value')} of ${columns.by.name}.`);
+      notes.push(
+        `The ${groups.length} most frequent of ${counted(total, 'value')} of ${visibleText(columns.by.name)}.`,
+      );
   }
   const y = by ? first : columns.y;
   const { lines, isWhole } = await reader.line({ x, y, range, extent, width, ...(by && { by }) });
   if (!isWhole)
     notes.push(`First, lowest, highest and last row of each pixel: the line is the same as through all rows.`);
   const { places, texts } = mergedSeries(lines);
-  const labels = by ? by.values.map((value) => value ?? 'null') : y.map(({ name }) => name);
+  const labels = by ? by.values.map((value) => visibleText(value ?? 'null')) : y.map(({ name }) => visibleText(name));
   return {
     kind: 'line',
-    xName: x.name,
+    xName: visibleText(x.name),
     xAxis: axis,
     yAxis: axisOfValues(y),
     range,
@@ -95,7 +98,7 @@ async function loadCandles(reader: ChartReader, request: RangedRequest): Promise
   const names = ['open', 'high', 'low', 'close'];
   return {
     kind: 'ohlc',
-    xName: x.name,
+    xName: visibleText(x.name),
     xAxis: axis,
     yAxis: axisOfValues(columns.y),
     range: shown,
@@ -120,7 +123,7 @@ async function loadBuckets(reader: ChartReader, request: RangedRequest): Promise
   const starts = groups.map(({ key }) => bucket.start(Number(key)));
   return {
     kind: choice.kind,
-    xName: x.name,
+    xName: visibleText(x.name),
     xAxis: axis,
     yAxis: isCount ? COUNT : axisOfAggregates(y, aggregate),
     range: shown,
@@ -144,16 +147,17 @@ async function loadBars(
   const isOrdered = axisOf(x.type) !== undefined;
   const groups = isOrdered ? found.toSorted((a, b) => Number(a.key) - Number(b.key)) : found;
   if (groups.length === 0) return undefined;
-  const what = columns.y.length === 0 ? 'most rows' : `highest ${aggregate} of ${columns.y[0]?.name}`;
+  const what =
+    columns.y.length === 0 ? 'most rows' : `highest ${aggregate} of ${visibleText(columns.y[0]?.name ?? '')}`;
   return {
     kind: 'bar',
-    xName: x.name,
+    xName: visibleText(x.name),
     xAxis: undefined,
     yAxis: columns.y.length === 0 ? COUNT : axisOfAggregates(columns.y, aggregate),
     range: { lo: -0.5, hi: groups.length - 0.5 },
     extent: undefined,
     places: groups.map((_, i) => i),
-    labels: groups.map(({ key }) => (key === null ? 'null' : String(key))),
+    labels: groups.map(({ key }) => visibleText(key === null ? 'null' : String(key))),
     series: columns.y.length === 0 ? [countSeries(groups)] : valueSeries(groups, columns.y, aggregate),
     notes: total > groups.length ? [`The ${groups.length} of ${counted(total, 'value')} with the ${what}.`] : [],
   };
@@ -165,7 +169,7 @@ function countSeries(groups: readonly Group[]): Series {
 
 function valueSeries(groups: readonly Group[], y: readonly Field[], aggregate: string): Series[] {
   return y.map(({ name }, i) => ({
-    label: `${aggregate} of ${name}`,
+    label: `${aggregate} of ${visibleText(name)}`,
     texts: groups.map(({ values }) => values[i] ?? null),
   }));
 }

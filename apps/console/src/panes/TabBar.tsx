@@ -1,8 +1,10 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { AppState } from '../state/app-state.ts';
+import { visibleLines } from '../rows/visible-text.ts';
 import { canQuery } from '../state/permissions.ts';
 import type { Tab } from '../state/tabs.ts';
+import { copyLink } from './copy-link.ts';
 import { Icon } from './Icon.tsx';
 
 /** The open tabs. It is a list of buttons and not a `tablist`, because each has a second button that closes it. */
@@ -36,7 +38,7 @@ export function TabBar({ app }: { readonly app: AppState }): JSX.Element {
           class="quiet link"
           aria-label="Copy a link to this tab"
           title="Copy a link to this tab (Alt L)"
-          onClick={() => void import('./copy-link.ts').then(({ copyLink }) => copyLink(app))}
+          onClick={() => copyLink(app)}
         >
           <Icon name="link" />
         </button>
@@ -58,7 +60,7 @@ function TabItem(props: { readonly app: AppState; readonly tab: Tab; readonly is
         type="button"
         class="title"
         aria-current={isCurrent ? 'page' : undefined}
-        title={tab.kind === 'query' ? tab.sql.slice(0, 500) || 'Empty query' : `Frame ${tab.handle}`}
+        title={tab.kind === 'query' ? visibleLines(tab.sql.slice(0, 500)) || 'Empty query' : `Frame ${tab.handle}`}
         onClick={() => app.selectTab(tab.id)}
         onAuxClick={(event) => event.button === 1 && app.closeTab(tab.id)}
         onKeyDown={onKeyDown}

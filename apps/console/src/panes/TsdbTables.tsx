@@ -5,6 +5,7 @@ import { readTsdbColumns, readTsdbTables } from '../api/tsdb-tables.ts';
 import type { ColumnInfo } from '../api/types.ts';
 import type { AppState } from '../state/app-state.ts';
 import { formatCount } from '../state/format.ts';
+import { visibleText } from '../rows/visible-text.ts';
 import { quoteName } from '../state/quote-name.ts';
 import { ColumnList } from './FrameItem.tsx';
 import { Icon } from './Icon.tsx';
@@ -75,7 +76,7 @@ function TableItem({ app, name }: { readonly app: AppState; readonly name: strin
         type="button"
         class="quiet expand"
         aria-expanded={isOpen.value}
-        aria-label={`Columns of ${name}`}
+        aria-label={`Columns of ${visibleText(name)}`}
         onClick={toggle}
       >
         <Icon name="chevron" />
@@ -85,7 +86,7 @@ function TableItem({ app, name }: { readonly app: AppState; readonly name: strin
         class="open"
         onClick={() => app.openQuery(`select *\nfrom ${quoteName(name)}\nlimit 1000`, 'tsdb')}
       >
-        <span class="name">{name}</span>
+        <span class="name">{visibleText(name)}</span>
       </button>
       {isOpen.value && <ColumnList columns={columns.value} />}
     </li>

@@ -13,6 +13,11 @@ export function visibleText(text: string): string {
   return HIDDEN.test(text) ? text.replace(ALL_HIDDEN, symbolOf) : text;
 }
 
+/** As `visibleText`, but lines stay lines. */
+export function visibleLines(text: string): string {
+  return text.split('\n').map(visibleText).join('\n');
+}
+
 function symbolOf(character: string): string {
   const code = character.charCodeAt(0);
   if (code < 0x20) return String.fromCharCode(0x2400 + code);

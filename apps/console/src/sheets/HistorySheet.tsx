@@ -1,10 +1,14 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { AppState } from '../state/app-state.ts';
-import { countOf, formatSpan, formatTime } from '../state/format.ts';
+import { countOf, formatCount, formatSpan, formatTime } from '../state/format.ts';
 import type { HistoryEntry } from '../state/history.ts';
 import { Dialog } from './Dialog.tsx';
 import { Icon } from '../panes/Icon.tsx';
+import { visibleLines } from '../rows/visible-text.ts';
+
+/** More would make the list slow to open. */
+const MAX_SHOWN = 200;
 
 /** The SQL that was run in this browser. An entry opens in a new tab and does not run. */
 export function HistorySheet({ app }: { readonly app: AppState }): JSX.Element {
@@ -15,7 +19,8 @@ export function HistorySheet({ app }: { readonly app: AppState }): JSX.Element {
   };
   const word = filter.value.toLowerCase();
   const found = app.history.entries.value.filter(({ sql }) => sql.toLowerCase().includes(word));
-  const shown = [...found.filter(({ isStarred }) => isStarred), ...found.filter(({ isStarred }) => !isStarred)];
+  const sorted = [...found.filter(({ isStarred }) => isStarred), ...found.filter(({ isStarred }) => !isStarred)];
+  const shown = sorted.slice(0, MAX_SHOWN);
   const open = (entry: HistoryEntry): void => {
     app.openQuery(entry.sql, entry.engine);
     close();
@@ -40,6 +45,11 @@ export function HistorySheet({ app }: { readonly app: AppState }): JSX.Element {
           />
         ))}
       </ul>
+      {sorted.length > shown.length && (
+        <p class="nothing">
+          The first {MAX_SHOWN} of {formatCount(sorted.length)}. Filter to see others.
+        </p>
+      )}
       <footer>
         <p>The history is in this browser only.</p>
         <button
@@ -79,7 +89,7 @@ function Entry(props: {
         <Icon name="star" isFilled={entry.isStarred === true} />
       </button>
       <button type="button" class="entry" onClick={onOpen}>
-        <code>{entry.sql.trim().slice(0, 300)}</code>
+        <code>{visibleLines(entry.sql.trim().slice(0, 300))}</code>
         <small class={outcome}>
           {formatTime(entry.ranAtMs)} · {entry.engine} · {result} · {formatSpan(elapsedMs)}
         </small>

@@ -65,6 +65,36 @@ test.each([null, 'text', {}, [{ sql: 'a' }, 1, null]])('broken entries are left 
   expect(texts(createHistory(store))).toEqual([]);
 });
 
+test.each([
+  ['ranAtMs', 1e300],
+  ['ranAtMs', -1],
+  ['elapsedMs', Number.MAX_VALUE],
+  ['elapsedMs', '5'],
+  ['outcome', 'other'],
+  ['engine', 'other'],
+  ['sql', 'x'.repeat(20_001)],
+])('an entry with the %s %j is left out', (name, value) => {
+  const store = memoryStore();
+  const entry = { id: 'a', sql: 'select 1', engine: 'local', ranAtMs: 1, outcome: 'done', elapsedMs: 2, rows: 3 };
+  store.write('history', [{ ...entry, [name]: value }, { ...entry, sql: 'select 2', rows: -1.5 }, entry]);
+  // The other two share their id; one of them has a count of rows that is none.
+  expect(createHistory(store).entries.value).toEqual([
+    { id: 'a', sql: 'select 2', engine: 'local', ranAtMs: 1, outcome: 'done', elapsedMs: 2 },
+  ]);
+});
+
+test('the newest starred entries are kept, however many storage has', () => {
+  const store = memoryStore();
+  const entry = { engine: 'local', ranAtMs: 1, outcome: 'done', elapsedMs: 2, isStarred: true };
+  const many = Array.from({ length: 20_000 }, (_, i) => ({ ...entry, id: String(i), sql: `select ${i}` }));
+  store.write('history', many);
+  const history = createHistory(store);
+  expect([texts(history).length, texts(history)[0]]).toEqual([500, 'select 0']);
+  history.add({ sql: 'new', engine: 'local', ranAtMs: 1, outcome: 'done', elapsedMs: 2 });
+  history.star(history.entries.value[0]?.id ?? '', true);
+  expect([texts(history).length, texts(history)[0], texts(createHistory(store)).length]).toEqual([500, 'new', 500]);
+});
+
 test('two areas: the first that has a value wins, and both are written', () => {
   const values = [new Map<string, string>(), new Map<string, string>()];
   const areas = values.map((map) => ({

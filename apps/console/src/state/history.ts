@@ -1,6 +1,7 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { EngineName } from '../api/types.ts';
 import { uniqueId } from '../api/unique-id.ts';
+import { ENGINES, objectFrom, oneOf } from './parse-tab.ts';
 import type { Store } from './store.ts';
 
 /** SQL that was run, and what became of it. */
@@ -29,8 +30,9 @@ export interface History {
   load(store: Store): void;
 }
 
-/** How many entries without a star are kept. */
+/** How many entries without a star are kept, and how many with one. */
 const MAX_ENTRIES = 200;
+const MAX_STARRED = 500;
 
 /** Longer SQL is run but not remembered: storage of browsers is small. */
 const MAX_SQL_LENGTH = 20_000;
@@ -40,8 +42,7 @@ export function createHistory(first: Store): History {
   let store = first;
   const entries = signal<readonly HistoryEntry[]>(readEntries(store.read('history')));
   const set = (list: readonly HistoryEntry[]): void => {
-    let plain = 0;
-    entries.value = list.filter(({ isStarred }) => isStarred || ++plain <= MAX_ENTRIES);
+    entries.value = newest(list);
     store.write('history', entries.value);
   };
   return {
@@ -63,19 +64,35 @@ export function createHistory(first: Store): History {
   };
 }
 
-/** Returns the valid entries of what storage had. */
-function readEntries(value: unknown): readonly HistoryEntry[] {
-  return Array.isArray(value) ? value.filter(isEntry) : [];
+function newest(list: readonly HistoryEntry[]): readonly HistoryEntry[] {
+  let plain = 0;
+  let starred = 0;
+  return list.filter(({ isStarred }) => (isStarred ? ++starred <= MAX_STARRED : ++plain <= MAX_ENTRIES));
 }
 
-function isEntry(value: unknown): value is HistoryEntry {
-  const entry: Partial<HistoryEntry> = typeof value === 'object' && value !== null ? value : {};
-  return (
-    typeof entry.id === 'string' &&
-    typeof entry.sql === 'string' &&
-    typeof entry.engine === 'string' &&
-    typeof entry.ranAtMs === 'number' &&
-    typeof entry.elapsedMs === 'number' &&
-    typeof entry.outcome === 'string'
-  );
+const OUTCOMES: readonly HistoryEntry['outcome'][] = ['done', 'failed', 'cancelled'];
+/** The last moment of JavaScript's dates, which is also below the largest whole number. */
+const MAX_NUMBER = 8.64e15;
+
+/** Returns the valid entries of what storage had; each id once. */
+function readEntries(value: unknown): readonly HistoryEntry[] {
+  const ids = new Set<string>();
+  const parsed = (Array.isArray(value) ? value : []).flatMap((one) => parseEntry(one) ?? []);
+  return newest(parsed.filter(({ id }) => !ids.has(id) && ids.add(id)));
+}
+
+function parseEntry(value: unknown): HistoryEntry | undefined {
+  const { id, sql, engine: engineName, ranAtMs, outcome: end, elapsedMs, rows, isStarred } = objectFrom(value);
+  const engine = oneOf(ENGINES, engineName);
+  const outcome = oneOf(OUTCOMES, end);
+  if (typeof id !== 'string' || typeof sql !== 'string' || sql.length > MAX_SQL_LENGTH) return undefined;
+  if (engine === undefined || outcome === undefined) return undefined;
+  if (!isNumber(ranAtMs) || !isNumber(elapsedMs)) return undefined;
+  const isCounted = isNumber(rows) && Number.isInteger(rows);
+  const result = { ...(isCounted && { rows }), ...(isStarred === true && { isStarred }) };
+  return { id, sql, engine, ranAtMs, outcome, elapsedMs, ...result };
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= MAX_NUMBER;
 }

@@ -101,7 +101,7 @@ function SummaryRow(props: {
 }): JSX.Element {
   const { name, type, result } = props;
   const head = (
-    <th scope="row">
+    <th scope="row" title={visibleText(name)}>
       {visibleText(name)}
       <small>{type}</small>
     </th>
@@ -129,10 +129,10 @@ function SummaryRow(props: {
         {nulls > 0 && <small>{share(nulls, rows)}</small>}
       </td>
       <td>{grouped(String(distinct))}</td>
-      <td class="summary-text" title={min ?? undefined}>
+      <td class="summary-text" title={visibleText(min ?? '–')}>
         {visibleText(min ?? '–')}
       </td>
-      <td class="summary-text" title={max ?? undefined}>
+      <td class="summary-text" title={visibleText(max ?? '–')}>
         {visibleText(max ?? '–')}
       </td>
       <td>{mean ?? '–'}</td>
