@@ -5,8 +5,13 @@ import { createAppState } from './state/create-app-state.ts';
 import './style/theme.css';
 import './style/controls.css';
 import './style/shell.css';
+import './style/tabs.css';
+import './style/banners.css';
+import './style/empty.css';
+import './style/narrow.css';
 import './style/side.css';
 import './style/sheets.css';
+import './style/upload.css';
 import './style/frame.css';
 import './style/grid.css';
 
