@@ -1,9 +1,7 @@
-import { once } from 'node:events';
-import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { sharedProcess } from '../../apps/server/test/server-process.ts';
 import { cellsOf, openFrame, useBrowser, violationsIn } from './open-console.ts';
+import { startProxy } from './proxy.ts';
 
 const open = useBrowser();
 
@@ -15,24 +13,7 @@ const TRADES = [
 
 /** A proxy that has the server at `/data/`. */
 async function serveBelow(target: string): Promise<string> {
-  const proxy = createServer((incoming, outgoing) => {
-    const { hostname, port } = new URL(target);
-    const path = incoming.url?.replace(/^\/data/, '');
-    const { method, headers } = incoming;
-    const forwarded = request({ hostname, port, path, method, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(outgoing);
-    });
-    incoming.pipe(forwarded.on('error', () => outgoing.destroy()));
-  });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  onTestFinished(() => {
-    proxy.closeAllConnections();
-    proxy.close();
-  });
-  const { port } = proxy.address() as AddressInfo;
-  return `http://127.0.0.1:${port}/data/`;
+  return `${await startProxy(target, { pathOf: (path) => path.replace(/^\/data/, '') })}data/`;
 }
 
 test('shows the rows of a frame, with exact values and null', async () => {

@@ -1,8 +1,5 @@
-import { once } from 'node:events';
-import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { deflateRawSync } from 'node:zlib';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { serveMemory } from '../../apps/server/test/memory-server.ts';
 import { type ServerProcess, sharedProcess, startProcess } from '../../apps/server/test/server-process.ts';
 import {
@@ -15,6 +12,7 @@ import {
   takePicture,
   useBrowser,
 } from './open-console.ts';
+import { startProxy } from './proxy.ts';
 
 const open = useBrowser();
 
@@ -142,29 +140,18 @@ test('a query in line says its place, and one that runs has a bar, its time and 
 });
 
 /** A proxy that ends the answers of SQL after some bytes. */
-async function serveCut(target: string, bytes: number): Promise<string> {
-  const proxy = createServer((incoming, outgoing) => {
-    const { hostname, port } = new URL(target);
-    const { method, headers, url: path } = incoming;
-    const forwarded = request({ hostname, port, path, method, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      let left = path?.startsWith('/exp') ? bytes : Infinity;
+function serveCut(target: string, bytes: number): Promise<string> {
+  return startProxy(target, {
+    send(answer, outgoing, path) {
+      let left = path.startsWith('/exp') ? bytes : Infinity;
       answer.on('data', (chunk: Buffer) => {
         const part = chunk.subarray(0, Math.max(0, left));
         left -= chunk.length;
         outgoing.write(part, () => left < 0 && outgoing.destroy());
       });
       answer.on('end', () => outgoing.end());
-    });
-    incoming.pipe(forwarded.on('error', () => outgoing.destroy()));
+    },
   });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  onTestFinished(() => {
-    proxy.closeAllConnections();
-    proxy.close();
-  });
-  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/`;
 }
 
 test('an answer that is cut off keeps its rows and says that it is incomplete', async () => {
