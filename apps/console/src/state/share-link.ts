@@ -21,7 +21,7 @@ export async function linkFragment(tab: Tab): Promise<string> {
 }
 
 /** Why a link opens nothing, and what to do. */
-export class LinkError extends Error {
+class LinkError extends Error {
   readonly hint: string;
 
   constructor(message: string, hint: string, cause?: unknown) {
