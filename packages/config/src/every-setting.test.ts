@@ -85,6 +85,7 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
   'traces.service_name': ['frames', '"frames"', 'frames'],
   'traces.resource_attributes': ['a.b=c', '["a.b=c"]', ['a.b=c']],
   'tsdb.http_url': ['http://db:9000/', '"http://db:9000/"', 'http://db:9000'],
+  'tsdb.forward': ['all', '"all"', 'all'],
   'tsdb.connect_timeout_ms': ['11', '11', 11],
   'tsdb.timeout_ms': ['12', '12', 12],
   'tsdb.idle_timeout_ms': ['2147483647', '2147483647', 2_147_483_647],

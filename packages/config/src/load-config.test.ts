@@ -186,6 +186,7 @@ describe('defaults', () => {
       sql: { default_engine: 'tsdb', timeout_ms: 60_000, memory_gb: 1, max_concurrent: 4, max_queued: 64 },
       tsdb: {
         http_url: undefined,
+        forward: 'sql',
         connect_timeout_ms: 2000,
         timeout_ms: 60_000,
         idle_timeout_ms: 30_000,

@@ -5,12 +5,12 @@ import { AUTH_SETTINGS } from './sections/auth-settings.ts';
 import { HTTP_SETTINGS } from './sections/http-settings.ts';
 import { METRICS_SETTINGS } from './sections/metrics-settings.ts';
 import { SCHEDULER_SETTINGS } from './sections/scheduler-settings.ts';
-import { httpUrl } from './http-url.ts';
 import { levelFromRustLog, logLevel } from './log-level.ts';
 import { type Setting, setting } from './setting.ts';
 import { TRACE_SETTINGS } from './sections/trace-settings.ts';
 import { TLS_SETTINGS } from './sections/tls-settings.ts';
-import { byteCount, choice, decimal, integer, matchingText, MAX_TIMER_MS, path, timerMs } from './value-type.ts';
+import { TSDB_SETTINGS } from './sections/tsdb-settings.ts';
+import { byteCount, choice, decimal, integer, MAX_TIMER_MS, path, timerMs } from './value-type.ts';
 
 /** All settings, by section and key as in the TOML file. */
 export const SETTINGS = {
@@ -219,65 +219,7 @@ export const SETTINGS = {
       example: 64,
     }),
   },
-  tsdb: {
-    http_url: setting({
-      type: httpUrl(),
-      default: undefined,
-      env: ['SERVICE_TSDB_HTTP_URL', 'TSDB_HTTP_URL'],
-      flag: 'tsdb-url',
-      description: 'Base URL of the external time-series database; SQL is forwarded to it.',
-      example: 'http://tsdb.example.com:9000',
-    }),
-    connect_timeout_ms: setting({
-      type: timerMs,
-      default: 2000,
-      description: 'How long a connection attempt to the time-series database may take.',
-      example: 2000,
-    }),
-    timeout_ms: setting({
-      type: timerMs,
-      default: 60_000,
-      description: 'How long the time-series database may take to start its response.',
-      example: 60_000,
-    }),
-    idle_timeout_ms: setting({
-      type: timerMs,
-      default: 30_000,
-      description: 'How long the time-series database may pause during its response.',
-      example: 30_000,
-    }),
-    user: setting({
-      type: matchingText('user', 'a user name without colons and control characters', /^[^:\p{Cc}\p{Cs}]+$/u),
-      default: undefined,
-      description: 'User name for the time-series database.',
-      example: 'reader',
-    }),
-    password: setting({
-      type: matchingText(
-        'password',
-        'a password that is not empty and has no control characters',
-        /^[^\p{Cc}\p{Cs}]+$/u,
-      ),
-      default: undefined,
-      description: 'Password of tsdb.user.',
-      example: 'change-me',
-      secret: true,
-    }),
-    token: setting({
-      type: matchingText('token', 'a token of visible ASCII characters without blanks', /^[\x21-\x7e]+$/),
-      default: undefined,
-      description: 'Bearer token for the time-series database, instead of user and password.',
-      example: 'change-me',
-      secret: true,
-    }),
-    ca_file: setting({
-      type: path('file'),
-      default: undefined,
-      description:
-        'PEM file of the certificate authorities that are trusted for the time-series database, instead of the well-known ones.',
-      example: '/etc/service/tsdb-ca.pem',
-    }),
-  },
+  tsdb: TSDB_SETTINGS,
   metrics: METRICS_SETTINGS,
   scheduler: SCHEDULER_SETTINGS,
   traces: TRACE_SETTINGS,

@@ -3,7 +3,8 @@ import { Hono } from 'hono';
 import { createResponseCache, type ResponseCache } from './response-cache.ts';
 import { addEndpoints } from './endpoints/add-endpoints.ts';
 import type { EndpointTable } from './endpoints/endpoint-table.ts';
-import { ENDPOINTS } from './endpoints/endpoints.ts';
+import { API_ENDPOINTS, ENDPOINTS } from './endpoints/endpoints.ts';
+import { LINE_ENDPOINTS } from './endpoints/line-endpoints.ts';
 import { type Authenticate, hasCallers } from './endpoint.ts';
 import type { ExecEnv } from './request-context.ts';
 import { chkHandlers, execHandlers, expHandlers } from './exec-endpoint.ts';
@@ -31,6 +32,11 @@ export interface ExecAppOptions extends RequestGuardOptions {
   readonly defaultEngine?: SqlTarget | undefined;
   /** The most rows of one response; a request for more is refused. Default: no limit. */
   readonly maxRows?: number | undefined;
+  /**
+   * Whether the host forwards every other path to the time-series database, with `forwardHandler`. The paths of line protocol are
+   * then those of the database, too. Default false.
+   */
+  readonly forwardsAll?: boolean;
   /** Whether to compress responses for clients that accept gzip. Default true. */
   readonly compression?: boolean;
   /** Whether another part of the host is still starting, so that `/ready` is 503. Default: never. */
@@ -53,7 +59,12 @@ const DEFAULT_ANSWER_CACHE_BYTES = 64 * 1024 ** 2;
  */
 export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   const { service, authenticate, defaultFmt, defaultEngine, maxRows, compression = true } = options;
-  const { isStarting, otherEndpoints = {}, answerCacheBytes = DEFAULT_ANSWER_CACHE_BYTES } = options;
+  const {
+    isStarting,
+    forwardsAll = false,
+    otherEndpoints = {},
+    answerCacheBytes = DEFAULT_ANSWER_CACHE_BYTES,
+  } = options;
   const app = new Hono<ExecEnv>();
   const endpoint = { service, authenticate, compression, guard: createRequestGuard(options) };
   const { hasTsdb, engines } = service;
@@ -63,17 +74,14 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   const about = { service, host: options.info, defaultEngine, maxRows, hasCallers: hasCallers(endpoint) };
   const docs = docsHandlers();
   const state = { service, isStarting, defaultEngine, hasCallers: hasCallers(endpoint) };
-  const lines = lineHandlers(service);
-  addEndpoints(app, ENDPOINTS, endpoint, {
+  const table = forwardsAll ? API_ENDPOINTS : ENDPOINTS;
+  addEndpoints(app, API_ENDPOINTS, endpoint, {
     '/exec': execHandlers(reads, rules),
     '/exp': expHandlers(reads, rules),
     '/chk': chkHandlers(service, rules),
     '/files/{name}': fileHandlers(reads),
     '/frames': frameListHandlers(service),
     '/frames/{handle}': frameHandlers(service),
-    '/write': lines,
-    '/api/v2/write': lines,
-    '/settings': SETTINGS_HANDLERS,
     '/queries': queryListHandlers(service),
     '/queries/{id}': queryHandlers(service),
     '/info': infoHandlers(about),
@@ -86,10 +94,15 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
     '/docs/{file}': docs.file,
     '/openapi.json': openApiHandlers({
       service,
-      table: { ...ENDPOINTS, ...otherEndpoints },
+      table: { ...table, ...otherEndpoints },
       hasCallers: state.hasCallers,
       isHostAuthenticated: authenticate !== undefined,
     }),
   });
+  if (!forwardsAll) {
+    const lines = lineHandlers(service);
+    const handlers = { '/write': lines, '/api/v2/write': lines, '/settings': SETTINGS_HANDLERS };
+    addEndpoints(app, LINE_ENDPOINTS, endpoint, handlers);
+  }
   return app;
 }

@@ -274,7 +274,7 @@ describe('POST /exec', () => {
     let params: unknown;
     const tsdb: TsdbProxy = {
       forward: async (_call, request) => {
-        params = request.params;
+        params = 'params' in request ? request.params : undefined;
         return { status: 200, headers: {}, body: null };
       },
       close: async () => {},

@@ -17,7 +17,7 @@ export interface Audit {
   /**
    * Forwards SQL to the time-series database, and reports how that ended: the SQL may write there, and is not parsed here.
    */
-  forward(call: Call, work: () => Promise<TsdbResponse>): Promise<TsdbResponse>;
+  forward(call: Call, operation: OperationName, work: () => Promise<TsdbResponse>): Promise<TsdbResponse>;
   /**
    * Runs the check of a permission. Reports a refused write, or refused SQL for the database: it does not reach the
    * operation, and its handle is unknown.
@@ -81,7 +81,7 @@ export function createAudit(observe: Observer): Audit {
         throw error;
       }
     },
-    forward: (call, work) => run(call, 'forward', null, work, ({ status }) => outcomeOfStatus(status)),
+    forward: (call, operation, work) => run(call, operation, null, work, ({ status }) => outcomeOfStatus(status)),
     check(call, operation, target, work) {
       try {
         work();

@@ -110,7 +110,7 @@ export function createService(options: ServiceOptions): Service {
 
     hasTsdb: tsdb !== undefined,
     // The audit of a stored result is that of its frame.
-    forward: audited(forward.forward, audit),
+    ...audited(forward, audit),
 
     observe,
     startTrace: options.startTrace ?? continueTrace,

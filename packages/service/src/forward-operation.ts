@@ -1,7 +1,13 @@
 import { ServiceError, toServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import { withSpan } from '@svc/frames/internal';
-import { TsdbCredentialsError, type TsdbProxy, type TsdbRequest, type TsdbResponse } from '@svc/tsdb-proxy';
+import {
+  TsdbCredentialsError,
+  type TsdbPassRequest,
+  type TsdbProxy,
+  type TsdbRequest,
+  type TsdbResponse,
+} from '@svc/tsdb-proxy';
 import type { Audit } from './audit.ts';
 import { endWithResponse } from './end-with-response.ts';
 import type { EngineName } from './engine-names.ts';
@@ -27,14 +33,16 @@ export interface ForwardParts {
 
 /** Sends requests to the time-series database. */
 export interface Forward {
-  /** The operation. */
+  /** The operations. */
   readonly forward: Service['forward'];
+  readonly forwardRead: Service['forwardRead'];
+  readonly forwardChange: Service['forwardChange'];
   /** Throws if there is no database. */
   readonly check: () => undefined;
   /** Returns how the last request ended; undefined before the first one. */
   readonly lastOutcome: () => ReturnType<typeof outcomeOfStatus> | undefined;
   /** Sends a request of a call that may use the database. */
-  readonly send: (call: Call, request: TsdbRequest) => Promise<TsdbResponse>;
+  readonly send: (call: Call, request: TsdbRequest | TsdbPassRequest) => Promise<TsdbResponse>;
 }
 
 /** Creates the operation that forwards SQL to the time-series database. */
@@ -46,7 +54,7 @@ export function createForward({ tsdb, engines, begin, observe, running }: Forwar
     return tsdb;
   }
 
-  async function send(caller: Call, request: TsdbRequest): Promise<TsdbResponse> {
+  async function send(caller: Call, request: TsdbRequest | TsdbPassRequest): Promise<TsdbResponse> {
     const proxy = configured();
     const call = withSpan(caller);
     const startMs = performance.now();
@@ -71,9 +79,19 @@ export function createForward({ tsdb, engines, begin, observe, running }: Forwar
     configured();
   }
 
+  const pass =
+    (operation: 'forwardRead' | 'forwardChange'): Service['forwardRead'] =>
+    async (call, request) => {
+      begin(call, operation);
+      check();
+      return send(call, request);
+    };
+
   return {
     check,
     send,
+    forwardRead: pass('forwardRead'),
+    forwardChange: pass('forwardChange'),
     lastOutcome: () => lastOutcome,
     async forward(call, request) {
       begin(call, 'forward');
@@ -111,8 +129,19 @@ function sqlOf({ params }: TsdbRequest): string {
   return params.find(([name]) => name === 'query')?.[1] ?? '';
 }
 
-/** Adds the audit to the operation. A check of an import has no SQL. */
-export function audited(forward: Service['forward'], audit: Audit): Service['forward'] {
-  return (call, request) =>
-    request.path === '/chk' ? forward(call, request) : audit.forward(call, () => forward(call, request));
+/** Adds the audit to the operations. A check of an import has no SQL. */
+export function audited(
+  { forward, forwardRead, forwardChange }: Forward,
+  audit: Audit,
+): Pick<Service, 'forward' | 'forwardChange' | 'forwardRead'> {
+  return {
+    forward: (call, request) =>
+      request.path === '/chk' ? forward(call, request) : audit.forward(call, 'forward', () => forward(call, request)),
+    // A page of the database has no SQL.
+    forwardRead: (call, request) =>
+      /[?&]query=/.test(request.target)
+        ? audit.forward(call, 'forwardRead', () => forwardRead(call, request))
+        : forwardRead(call, request),
+    forwardChange: (call, request) => audit.forward(call, 'forwardChange', () => forwardChange(call, request)),
+  };
 }

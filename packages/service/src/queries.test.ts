@@ -104,7 +104,7 @@ describe('keepQuery with the time-series database', () => {
       requests: [],
       cancelled: 0,
       async forward(_call, request) {
-        this.requests.push(request);
+        if ('params' in request) this.requests.push(request);
         const body = new ReadableStream<Uint8Array>({
           start(controller) {
             controller.enqueue(new TextEncoder().encode(text));

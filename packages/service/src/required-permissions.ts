@@ -24,6 +24,8 @@ export const REQUIRED_PERMISSIONS = {
   appendQuery: { local: ['read', 'write'], scheduler: ['scheduler', 'write'] },
   writeLines: ['write'],
   forward: ['tsdb'],
+  forwardRead: ['tsdb'],
+  forwardChange: ['tsdb', 'write'],
   // Any caller, who sees only the statements of its tenant that it could run itself; with `admin`, all.
   listQueries: [],
   findQuery: [],

@@ -24,7 +24,7 @@ import type {
   TraceContext,
   UploadFormat,
 } from '@svc/frames';
-import type { TsdbResponse, TsdbRequest } from '@svc/tsdb-proxy';
+import type { TsdbPassRequest, TsdbResponse, TsdbRequest } from '@svc/tsdb-proxy';
 import type { EngineName, SqlTarget } from './engine-names.ts';
 import type { Observer } from './events.ts';
 import type { QueryTiming } from './query-clock.ts';
@@ -228,6 +228,10 @@ export interface Operations {
   cancelQuery(call: Call, id: string): Promise<void>;
   /** Forwards SQL to the time-series database; fails with `tsdb_not_configured` if there is none. */
   forward(call: Call, request: TsdbRequest): Promise<TsdbResponse>;
+  /** Forwards any other request that only reads, such as one for a page of the database. */
+  forwardRead(call: Call, request: TsdbPassRequest): Promise<TsdbResponse>;
+  /** Forwards any other request that may change something, with its body. */
+  forwardChange(call: Call, request: TsdbPassRequest): Promise<TsdbResponse>;
 }
 
 /** The name of an operation. */

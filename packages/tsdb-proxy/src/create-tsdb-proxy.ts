@@ -1,4 +1,4 @@
-import type { Duplex } from 'node:stream';
+import { type Duplex, Readable } from 'node:stream';
 import { ServiceError } from '@svc/errors';
 import { traceHeaders } from '@svc/frames';
 import { isCancelled } from '@svc/frames/internal';
@@ -7,9 +7,10 @@ import type { ConnectionPoolOptions } from './connection-pool.ts';
 import { cancelled } from './upstream-request.ts';
 import { checkOptions, type TsdbProxyOptions } from './proxy-options.ts';
 import { requestTarget } from './request-target.ts';
+import type { SentRequest } from './forwarded-request.ts';
 import { createRunningRequests } from './running-requests.ts';
 import { sendRequest } from './send-request.ts';
-import type { TsdbProxy } from './tsdb-proxy.ts';
+import type { TsdbPassRequest, TsdbProxy } from './tsdb-proxy.ts';
 import { late } from './upstream-failures.ts';
 
 /** Creates a proxy for one time-series database. It connects on the first `forward`. Throws if an option is invalid. */
@@ -23,6 +24,10 @@ export function createTsdbProxy(options: TsdbProxyOptions): TsdbProxy {
   const loading = createPool(base.origin, { connectTimeoutMs, maxConnections, ca, onConnection });
   const headers = { 'accept-encoding': 'identity', ...(authorization === undefined ? {} : { authorization }) };
   const running = createRunningRequests();
+  // Below a path, a redirect of the database would lead to another path here.
+  const canRedirect = base.pathname === '/';
+  const canPassOn = (status: number, location = ''): boolean =>
+    status === 304 || (status >= 300 && status < 400 && canRedirect && /^\/(?!\/)/.test(location));
   const lateness = () => late(timeoutMs);
   let isClosed = false;
 
@@ -40,8 +45,14 @@ export function createTsdbProxy(options: TsdbProxyOptions): TsdbProxy {
       const upstream = running.open(call);
       upstream.waitFor(timeoutMs, lateness);
       try {
-        const sent = call.trace === undefined ? headers : { ...headers, ...traceHeaders(call.trace) };
-        return await sendRequest(pool, upstream, { path, headers: sent, connectTimeoutMs, idleTimeoutMs });
+        const own = call.trace === undefined ? headers : { ...headers, ...traceHeaders(call.trace) };
+        const waits = { connectTimeoutMs, idleTimeoutMs };
+        if (!('target' in request)) {
+          return await sendRequest(pool, upstream, { request: { method: 'GET', path, headers: own }, ...waits });
+        }
+        // The deadline of the response begins when the body is sent.
+        const sent = passedRequest(request, path, own, () => upstream.waitFor(timeoutMs, lateness));
+        return await sendRequest(pool, upstream, { request: sent, canPassOn, ...waits });
       } finally {
         if (!upstream.isOver) upstream.watch();
       }
@@ -53,6 +64,45 @@ export function createTsdbProxy(options: TsdbProxyOptions): TsdbProxy {
       await (await loading).destroy();
     },
   };
+}
+
+/** The headers of a request that the database may need. Credentials and `Accept-Encoding` are those of this server. */
+const PASSED_HEADERS = [
+  'accept',
+  'accept-language',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'if-modified-since',
+  'if-none-match',
+  'range',
+] as const;
+
+function passedRequest(
+  { method, headers, body }: TsdbPassRequest,
+  path: string,
+  own: Readonly<Record<string, string>>,
+  onChunk: () => void,
+): SentRequest {
+  const passed = PASSED_HEADERS.flatMap((name) => {
+    const value = headers[name];
+    return value === undefined || (body === undefined && name.startsWith('content-')) ? [] : [[name, value] as const];
+  });
+  return {
+    method,
+    path,
+    headers: { ...Object.fromEntries(passed), ...own },
+    body: body && Readable.from(eachChunk(body, onChunk), { objectMode: false }),
+  };
+}
+
+/** Calls a function with each chunk, before it is passed on. */
+async function* eachChunk(body: AsyncIterable<Uint8Array>, onChunk: () => void): AsyncGenerator<Uint8Array, void> {
+  for await (const chunk of body) {
+    onChunk();
+    yield chunk;
+  }
+  onChunk();
 }
 
 /** Imports undici lazily, so that a server without a time-series database starts sooner. */

@@ -1,5 +1,6 @@
 import { type ResponseBody, type BodySource, createResponseBody } from './response-body.ts';
 import type { UpstreamRequest } from './upstream-request.ts';
+import { isBodiless } from './response-headers.ts';
 import { createStreamedResponse, type ResponseHead } from './streamed-response.ts';
 import type { TsdbResponse } from './tsdb-proxy.ts';
 
@@ -35,7 +36,7 @@ export function receiveResponse(
   const begin = () => {
     if (isBegun || upstream.isOver) return;
     isBegun = true;
-    if (head.status === 204) return resolve({ ...head, body: null });
+    if (isBodiless(head.status)) return resolve({ ...head, body: null });
     body = createResponseBody(source, upstream, idleTimeoutMs);
     for (const bytes of early) body.push(bytes);
     resolve(createStreamedResponse(head, body.chunks));
@@ -54,7 +55,7 @@ export function receiveResponse(
       upstream.end();
       if (isBegun) return;
       isBegun = true;
-      resolve(head.status === 204 ? { ...head, body: null } : new BufferedResponse(head, early));
+      resolve(isBodiless(head.status) ? { ...head, body: null } : new BufferedResponse(head, early));
     },
   };
 }

@@ -1,13 +1,12 @@
 import { ServiceError } from '@svc/errors';
-import type { TsdbRequest } from './tsdb-proxy.ts';
+import type { TsdbPassRequest, TsdbRequest } from './tsdb-proxy.ts';
 
 /** The longest request target, in bytes. QuestDB closes the connection without a response from 32 211 bytes on. */
 export const MAX_TARGET_BYTES = 32_000;
 
 /** Returns the request target below a base URL: path and encoded parameters, as sent over the wire. */
-export function requestTarget(base: URL, request: TsdbRequest): string {
-  const query = request.params.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&');
-  const target = `${base.pathname.replace(/\/+$/, '')}${request.path}?${query}`;
+export function requestTarget(base: URL, request: TsdbRequest | TsdbPassRequest): string {
+  const target = `${base.pathname.replace(/\/+$/, '')}${'target' in request ? request.target : encodedTarget(request)}`;
   if (target.length > MAX_TARGET_BYTES) {
     throw new ServiceError(
       'uri_too_long',
@@ -15,6 +14,10 @@ export function requestTarget(base: URL, request: TsdbRequest): string {
     );
   }
   return target;
+}
+
+function encodedTarget({ path, params }: TsdbRequest): string {
+  return `${path}?${params.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')}`;
 }
 
 /** Encodes everything that a URL parser would encode, so that the length is the length on the wire. */

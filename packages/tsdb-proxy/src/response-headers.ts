@@ -24,6 +24,11 @@ const NOT_PASSED_ON = new Set([
   'x-request-id',
 ]);
 
+/** Whether a response with this status has no body. */
+export function isBodiless(status: number): boolean {
+  return status === 204 || status === 304;
+}
+
 /**
  * Returns the headers of the database that a client may see. `Content-Length` stays if there is a body: its bytes are
  * forwarded unchanged, and a shorter body ends with an error.

@@ -1,8 +1,8 @@
 import type { ServiceError } from '@svc/errors';
 import type { Dispatcher } from 'undici';
-import { responseHeaders } from './response-headers.ts';
+import { isBodiless, responseHeaders } from './response-headers.ts';
 import type { UpstreamRequest } from './upstream-request.ts';
-import { ForwardedRequest } from './forwarded-request.ts';
+import { ForwardedRequest, type SentRequest } from './forwarded-request.ts';
 import { TsdbCredentialsError } from './tsdb-credentials-error.ts';
 import { type IncomingResponse, receiveResponse } from './incoming-response.ts';
 import type { TsdbResponse } from './tsdb-proxy.ts';
@@ -10,21 +10,22 @@ import { brokenOff, noResponse, redirected, unusableStatus } from './upstream-fa
 
 /** The request, and how long to wait. */
 export interface SendOptions {
-  /** The request target. */
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly request: SentRequest;
+  /** Whether a status of the range 300 to 399 is the response, too; a redirect of the database to itself, or 304. Default: none is. */
+  readonly canPassOn?: (status: number, location: string | undefined) => boolean;
   readonly connectTimeoutMs: number;
   readonly idleTimeoutMs: number;
 }
 
 /**
- * Sends one GET and never retries it: the SQL may be an INSERT. Resolves when the response headers have arrived. Uses
+ * Sends one request and never retries it: the SQL may be an INSERT. Resolves when the response headers have arrived. Uses
  * undici directly: `fetch` takes ten times the CPU time for a small response, decodes bodies and follows redirects.
  */
 export function sendRequest(pool: Dispatcher, upstream: UpstreamRequest, options: SendOptions): Promise<TsdbResponse> {
-  const { path, headers, connectTimeoutMs, idleTimeoutMs } = options;
+  const { canPassOn = () => false, connectTimeoutMs, idleTimeoutMs } = options;
+  const hasBody = options.request.method !== 'HEAD';
   return new Promise((resolve, reject) => {
-    const request = new ForwardedRequest(path, headers);
+    const request = new ForwardedRequest(options.request);
     let response: IncomingResponse | undefined;
     upstream.onAbort((failure) => {
       reject(failure);
@@ -39,10 +40,10 @@ export function sendRequest(pool: Dispatcher, upstream: UpstreamRequest, options
       onResponseStart(_controller, status, received) {
         // Skip informational responses such as 103.
         if (status >= 100 && status < 200) return;
-        const refusal = refusalOf(status);
+        const refusal = canPassOn(status, textOf(received['location'])) ? undefined : refusalOf(status);
         if (refusal !== undefined) return upstream.abort(refusal);
         upstream.stopWaiting();
-        const head = { status, headers: responseHeaders(received, status !== 204) };
+        const head = { status, headers: responseHeaders(received, hasBody && !isBodiless(status)) };
         response = receiveResponse(head, request, { upstream, idleTimeoutMs, resolve });
       },
       onResponseData(_controller, bytes) {
@@ -61,6 +62,10 @@ export function sendRequest(pool: Dispatcher, upstream: UpstreamRequest, options
       },
     });
   });
+}
+
+function textOf(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' ? header : undefined;
 }
 
 /** The error of a status that fails whatever the body is; undefined for any other status. */

@@ -6,6 +6,17 @@ export interface TsdbRequest {
   readonly params: readonly (readonly [name: string, value: string])[];
 }
 
+/** Any other request to forward: its method, target and body are sent unchanged. */
+export interface TsdbPassRequest {
+  readonly method: string;
+  /** The path with the encoded query string, below the URL of the database. */
+  readonly target: string;
+  /** The headers of the request, by lower-case name. Only those about its body and its result are sent. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Default: none. */
+  readonly body?: AsyncIterable<Uint8Array>;
+}
+
 /** The response of the database, byte for byte. */
 export interface TsdbResponse {
   readonly status: number;
@@ -31,10 +42,10 @@ export interface TsdbResponse {
 /** Forwards SQL to the external time-series database. */
 export interface TsdbProxy {
   /**
-   * Sends one GET and resolves when the response headers have arrived. Fails with a `ServiceError`, and with a
+   * Sends one request, never twice, and resolves when the response headers have arrived. Fails with a `ServiceError`, and with a
    * `TsdbCredentialsError` if the database rejects the credentials of this server.
    */
-  forward(call: Call, request: TsdbRequest): Promise<TsdbResponse>;
+  forward(call: Call, request: TsdbRequest | TsdbPassRequest): Promise<TsdbResponse>;
   /** The number of open connections, for metrics. Default: unknown. */
   readonly connections?: number;
   /** Closes every connection. Requests in flight and every later `forward` fail with `unavailable`. */

@@ -8,6 +8,7 @@ import {
   createRequestGuard,
   ENDPOINTS,
   type ExecEnv,
+  forwardHandler,
   type Handler,
   type ResponseCache,
 } from '@svc/exec-http';
@@ -48,7 +49,11 @@ export function addRoutes(
   const own = { ...(metrics && METRICS_ENDPOINTS), ...(files && CONSOLE_ENDPOINTS), ...OWN_ENDPOINTS };
   if (metrics !== undefined) addEndpoints(app, METRICS_ENDPOINTS, endpoint, { '/metrics': { GET: metrics } });
   const { compression } = http;
-  addEndpoints(app, OWN_ENDPOINTS, endpoint, { '/': indexHandlers({ ...ENDPOINTS, ...own }, files, compression) });
+  const forwardsAll = isForwardingAll(config, service);
+  // Without the console, the page of the database is at its place.
+  if (!forwardsAll || http.console) {
+    addEndpoints(app, OWN_ENDPOINTS, endpoint, { '/': indexHandlers({ ...ENDPOINTS, ...own }, files, compression) });
+  }
   if (files !== undefined) {
     const handlers = consoleHandlers(files, compression);
     addEndpoints(app, CONSOLE_ENDPOINTS, endpoint, { '/console/assets/{file}': handlers });
@@ -57,12 +62,18 @@ export function addRoutes(
   const defaultEngine = sql.default_engine;
   const reading = { defaultFmt, defaultEngine, maxRows, compression, answerCache };
   const host = { info: hostInfo(config), otherEndpoints: own };
-  app.route('/', createExecApp({ service, isStarting, ...host, ...guarding, ...reading }));
+  app.route('/', createExecApp({ service, isStarting, forwardsAll, ...host, ...guarding, ...reading }));
+}
+
+/** Whether paths that are not those of this server are those of the database. */
+function isForwardingAll({ tsdb }: Config, { hasTsdb }: Service): boolean {
+  return hasTsdb && tsdb.forward === 'all';
 }
 
 /** Creates the HTTP application: the routes, and JSON errors for everything else. */
 export function createApp(config: Config, service: Service, state: AppState): HttpApp {
-  return withErrors(config, service, state, (app) => addRoutes(app, config, service, state));
+  const other = isForwardingAll(config, service) ? forwardHandler(service) : undefined;
+  return withErrors(config, service, state, (app) => addRoutes(app, config, service, state), other);
 }
 
 /** Creates an application with `/metrics` alone. */
@@ -84,12 +95,13 @@ function metricsHosts({ http, metrics }: Config): readonly string[] | undefined 
   return own && [...own, ...(http.allowed_hosts ?? [])];
 }
 
-/** Creates an application of some routes, with JSON errors for everything else. */
+/** Creates an application of some routes, with JSON errors for everything else, unless `other` handles it. */
 function withErrors(
   { http }: Pick<Config, 'http'>,
   service: Service,
   { inFlight }: Pick<AppState, 'inFlight'>,
   addTo: (app: Hono<ExecEnv>) => void,
+  other?: Handler,
 ): HttpApp {
   const endpoint = { service, compression: http.compression, guard: createRequestGuard(guardOptions(http)) };
   const refuse = (c: Context<ExecEnv>, error: ServiceError): Promise<Response> =>
@@ -102,7 +114,10 @@ function withErrors(
 
   const app = newApp();
   addTo(app);
-  app.notFound((c) => refuse(c, new ServiceError('route_not_found', `There is nothing at ${quoted(c.req.path)}.`)));
+  const missing: Handler = ({ c }) => ({
+    error: new ServiceError('route_not_found', `There is nothing at ${quoted(c.req.path)}.`),
+  });
+  app.notFound((c) => answerRequest(c, endpoint, other ?? missing));
   app.onError((error, c) => refuse(c, toServiceError(error)));
   // Not a middleware: that would cost every request more than its routing.
   return (request, env) => {

@@ -61,7 +61,7 @@ function credentialProblems({ sources }: Resolved): readonly Finding[] {
   ];
 }
 
-function credentialWarnings({ sources: { tsdb } }: Resolved): readonly Finding[] {
+function credentialWarnings({ draft, sources: { tsdb } }: Resolved): readonly Finding[] {
   const warnings: Finding[] = [];
   if (isGiven(tsdb.user) && !isGiven(tsdb.password)) {
     warnings.push({
@@ -71,8 +71,9 @@ function credentialWarnings({ sources: { tsdb } }: Resolved): readonly Finding[]
       hint: 'Set tsdb.password, unless the user has an empty one.',
     });
   }
-  for (const name of ['user', 'password', 'token', 'ca_file'] as const) {
-    if (isGiven(tsdb.http_url) || !isGiven(tsdb[name])) continue;
+  for (const name of ['forward', 'user', 'password', 'token', 'ca_file'] as const) {
+    const isDefault = name === 'forward' && draft.tsdb.forward === 'sql';
+    if (isGiven(tsdb.http_url) || !isGiven(tsdb[name]) || isDefault) continue;
     warnings.push({
       source: tsdb[name],
       setting: `tsdb.${name}`,
