@@ -47,22 +47,28 @@ describe('line protocol', () => {
       [1, 'a', 1.5, '2024-01-02T03:04:05.000000Z'],
       [2, 'b', 2, '2023-11-14T22:13:20.000000Z'],
     ]);
-    const sql = encodeURIComponent("select tag, date_trunc('hour', timestamp) h, count(*) n from all_rows group by all");
+    const sql = encodeURIComponent(
+      "select tag, date_trunc('hour', timestamp) h, count(*) n from all_rows group by all",
+    );
     expect((await write(second, 'all_rows,tag=a x=1 1700000000000000000')).status).toBe(204);
     const answer = await second.fetch(`/exec?engine=local&fmt=json&query=${sql}`);
     expect(await answer.json()).toMatchObject({ dataset: [['a', expect.stringMatching(/^2023-11-14T22:00:00/), 1]] });
   });
 
-  test('a tenant that may have one frame gets the lines of one table stored, and an error that says so', SLOW, async () => {
-    const caller = createCaller('one-frame', ['write']);
-    const toml = `${callersFileOf({ caller })}\n[[tenant]]\nname = "one-frame"\nmax_frames = 1\n`;
-    const server = await startProcess({ env: { SERVICE_AUTH_CALLERS_FILE: testFile('callers.toml', toml) } });
-    const authorization = bearer(caller.token);
-    expect((await write(server, 'a x=1\nb x=1\n')).status).toBe(401);
-    const answer = await write(server, 'a x=1\nb x=1\n', { authorization });
-    expect([answer.status, await answer.json()]).toMatchObject([
-      422,
-      { code: 'partial_write', message: expect.stringMatching(/^Only the lines of "[ab]" are stored/) },
-    ]);
-  });
+  test(
+    'a tenant that may have one frame gets the lines of one table stored, and an error that says so',
+    SLOW,
+    async () => {
+      const caller = createCaller('one-frame', ['write']);
+      const toml = `${callersFileOf({ caller })}\n[[tenant]]\nname = "one-frame"\nmax_frames = 1\n`;
+      const server = await startProcess({ env: { SERVICE_AUTH_CALLERS_FILE: testFile('callers.toml', toml) } });
+      const authorization = bearer(caller.token);
+      expect((await write(server, 'a x=1\nb x=1\n')).status).toBe(401);
+      const answer = await write(server, 'a x=1\nb x=1\n', { authorization });
+      expect([answer.status, await answer.json()]).toMatchObject([
+        422,
+        { code: 'partial_write', message: expect.stringMatching(/^Only the lines of "[ab]" are stored/) },
+      ]);
+    },
+  );
 });
