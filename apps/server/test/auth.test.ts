@@ -127,17 +127,12 @@ describe('a refusal', () => {
   );
 
   test('comes before the body is read', async () => {
-    let pulls = 0;
-    const body = new ReadableStream({
-      pull(controller) {
-        pulls += 1;
-        controller.enqueue(new Uint8Array(64 * 1024));
-        if (pulls > 1000) controller.close();
-      },
-    });
-    const init = { method: 'PUT', body, duplex: 'half' } as RequestInit;
+    const client = new AbortController();
+    // It never ends.
+    const body = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(64 * 1024)) });
+    const init = { method: 'PUT', body, duplex: 'half', signal: client.signal } as RequestInit;
     expect((await ask('/frames/x?fmt=csv', undefined, init)).status).toBe(401);
-    expect(pulls).toBeLessThan(1000);
+    client.abort();
   });
 });
 

@@ -49,8 +49,8 @@ const FILES: Readonly<Record<string, string | Uint8Array>> = {
   'f.jsonl': '{"id":1,"name":"a,b"}\n{"id":2}\n{"id":3,"name":"c"}',
 };
 
-for (const [options, files] of byTier(Object.entries(FILES)))
-  describe.each(files)('a file %s in the folder', options, (name, bytes) => {
+for (const [options, kinds] of byTier(Object.entries(FILES)))
+  describe.each(kinds)('a file %s in the folder', options, (name, bytes) => {
     test('is a read-only frame until it is removed', { tags: ['slow'] }, async () => {
       const store = await open();
       expect(await store.describe(refOf('f'))).toBeUndefined();

@@ -265,7 +265,7 @@ describe('encoding', () => {
     await store.put(trades, streamFromTable(new Table({ x: vectorFromArray(values, new Float64()) })));
     const clients = [new AbortController(), new AbortController(), new AbortController()];
     const [first, second, third] = clients.map(({ signal }) => openFile('trades', 'csv', signal));
-    await expect.poll(namedFiles).toHaveLength(1);
+    await expect.poll(namedFiles, { interval: 5 }).toHaveLength(1);
     clients[0]?.abort();
     await expect(first).rejects.toMatchObject({ code: 'cancelled' });
     clients[1]?.abort();
@@ -291,7 +291,7 @@ describe('encoding', () => {
     store = await fixture.open({ files: stuck, tempDirectory: fixture.directory, cacheBytes: 0 });
     const client = new AbortController();
     const abandoned = openFile('trades', 'csv', client.signal);
-    await expect.poll(namedFiles).toHaveLength(1);
+    await expect.poll(namedFiles, { interval: 5 }).toHaveLength(1);
     client.abort();
     await expect(abandoned).rejects.toMatchObject({ code: 'cancelled' });
     await expect.poll(namedFiles).toEqual([]);
