@@ -9,6 +9,7 @@ import { connect, doGet } from './flight-client.ts';
 import { basic, bearer, CALLERS, callersFileOf, callerWith, EVERY_CALLER, type TestCaller } from './callers.ts';
 import { runToEnd, sendRaw, type ServerProcess, startProcess, testFile } from './server-process.ts';
 import { allEntries } from './ways-in/entries.ts';
+import { FORWARDED_WAYS } from './ways-in/forwarded-ways.ts';
 import { nameOf, RESPONSES, type Target } from './ways-in/way.ts';
 import { openTarget, outcomeFor, outcomesOfStrangers, permissionsOf, SAMPLE, WAYS } from './ways-in/ways.ts';
 
@@ -55,7 +56,7 @@ describe('the table of ways in (auth.slow.test.ts has the rest of its cells)', (
     const cells = (row: (typeof REQUIRED_PERMISSIONS)[OperationName], name: string): string[] =>
       Array.isArray(row) ? [name] : SQL_TARGETS.filter((at) => at in row).map((at) => `${name} ${at}`);
     const all = Object.entries(REQUIRED_PERMISSIONS).flatMap(([name, row]) => cells(row, name));
-    const used = WAYS.flatMap(({ operation, target: at = 'local' }) =>
+    const used = [...WAYS, ...FORWARDED_WAYS].flatMap(({ operation, target: at = 'local' }) =>
       operation === undefined
         ? []
         : cells(REQUIRED_PERMISSIONS[operation], operation).filter(

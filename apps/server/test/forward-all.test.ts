@@ -2,8 +2,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bearer, callersFileOf, createCaller } from './callers.ts';
+import { bearer, callersFileOf, createCaller, EVERY_CALLER } from './callers.ts';
 import { type ServerProcess, startProcess, testFile } from './server-process.ts';
+import { FORWARDED_WAYS } from './ways-in/forwarded-ways.ts';
+import { nameOf, type Target } from './ways-in/way.ts';
+import { openTarget, outcomeFor, outcomesOfStrangers } from './ways-in/ways.ts';
 
 const callers = {
   reader: createCaller('alpha', ['read', 'write']),
@@ -13,6 +16,7 @@ const callers = {
 const as = (name: keyof typeof callers): Record<string, string> => ({ authorization: bearer(callers[name].token) });
 
 let server: ServerProcess;
+let target: Target;
 /** What reached the database. */
 const requests: IncomingMessage[] = [];
 const ends: (() => Promise<void>)[] = [];
@@ -35,12 +39,14 @@ beforeAll(async () => {
       SERVICE_TSDB_HTTP_URL: `http://127.0.0.1:${port}`,
       SERVICE_TSDB_FORWARD: 'all',
       SERVICE_HTTP_CONSOLE: 'false',
-      SERVICE_AUTH_CALLERS_FILE: testFile('callers.toml', callersFileOf(callers)),
+      SERVICE_AUTH_CALLERS_FILE: testFile('callers.toml', [callers, EVERY_CALLER].map(callersFileOf).join('\n')),
     },
     onEnd: (end) => void ends.unshift(end),
   });
+  target = await openTarget(server, as('reader')['authorization'] ?? '');
 });
 afterAll(async () => {
+  target.channel.close();
   for (const end of ends) await end();
 });
 
@@ -66,7 +72,7 @@ describe('tsdb.forward = all', () => {
   test('the paths of this server stay, with their methods', async () => {
     expect((await ask('GET', '/ping', 'tsdb'))[1]).toBe('ok');
     expect((await ask('PUT', '/exec', 'writer'))[0]).toBe(405);
-    expect((await ask('GET', '/frames', 'reader'))[1]).toBe('{"frames":[]}');
+    expect((await ask('GET', '/frames', 'reader'))[1]).toMatch(/^{"frames":\[{"handle":"shown",/);
     const document = JSON.parse((await ask('GET', '/openapi.json', 'reader'))[1]) as { paths: object };
     expect(Object.keys(document.paths)).not.toContain('/write');
   });
@@ -90,6 +96,16 @@ describe('tsdb.forward = all', () => {
       { outcome: 'unauthenticated' },
     ]);
   });
+
+  test.each(FORWARDED_WAYS.map((way) => [nameOf(way), way] as const))(
+    '%s has its outcome for every caller',
+    async (_name, way) => {
+      expect(await way.send(target, undefined)).toBe(outcomesOfStrangers(way).none);
+      for (const [name, caller] of Object.entries(EVERY_CALLER)) {
+        expect([name, await way.send(target, bearer(caller.token))]).toEqual([name, outcomeFor(way, caller)]);
+      }
+    },
+  );
 
   test('a page of another origin can change nothing', async () => {
     const headers = { ...as('writer'), 'sec-fetch-site': 'cross-site', origin: 'https://elsewhere.example' };
