@@ -86,9 +86,9 @@ test('a query of ten seconds shows its progress within 500 ms, and it rises', as
   await page.keyboard.press('Alt+t');
   await page.keyboard.type('select id % 1000 as k, max(md5(id::varchar)), max(sha1(id::varchar)) from big group by k');
   const shownMs = await leastOf(5, 500, async () => {
-    const watched = page.evaluate<{ ms: number; values: number[] }>(WATCH_PROGRESS);
+    await page.evaluate(WATCH_PROGRESS);
     await page.keyboard.press('Control+Enter');
-    const { ms, values } = await watched;
+    const { ms, values } = await page.evaluate<{ ms: number; values: number[] }>('window.watched');
     expect(values).toEqual(values.toSorted((a, b) => a - b));
     await page.keyboard.press('Escape');
     await expect.poll(() => runningQueries(server)).toBe(0);
@@ -97,8 +97,8 @@ test('a query of ten seconds shows its progress within 500 ms, and it rises', as
   expect(shownMs).toBeLessThanOrEqual(500);
 });
 
-/** The time from the key that runs a statement until a bar has a value, and its first three values. */
-const WATCH_PROGRESS = `new Promise((resolve) => {
+/** Makes a promise of the time from the key that runs a statement until a bar has a value, and of its first three values. */
+const WATCH_PROGRESS = `void (window.watched = new Promise((resolve) => {
   const start = (event) => {
     if (event.key !== 'Enter') return;
     document.removeEventListener('keydown', start, { capture: true });
@@ -115,7 +115,7 @@ const WATCH_PROGRESS = `new Promise((resolve) => {
     look();
   };
   document.addEventListener('keydown', start, { capture: true });
-})`;
+}))`;
 
 test('Escape frees the engine within 200 ms', async () => {
   const server = await sharedProcess();
