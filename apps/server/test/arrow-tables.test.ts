@@ -118,7 +118,7 @@ describe('an Arrow table of pyarrow, with values below its nulls, is read as pya
     expect(await rowsOfArrow(await bytesFrom(`/exp?handle=${handle}&fmt=arrow`))).toBe(rows);
   });
 
-  test('after a restart', { tags: ['slow'] }, async () => {
+  test('after a restart', async () => {
     await ends.pop()?.();
     server = await start();
     for (const { handle, rows } of TABLES) {

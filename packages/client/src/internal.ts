@@ -1,5 +1,5 @@
 /**
- * The parts of the client that need no connection, for the command line and the console.
+ * The parts of the client that the command line and the console use: requests, and tables that arrive. They know no Arrow.
  *
  * ```ts
  * import { createJsonTableReader } from '@svc/client/internal';
@@ -8,6 +8,9 @@
  * for await (const chunk of body) show(reader.columns, reader.push(chunk));
  * ```
  */
+export { ClientError } from './http/client-error.ts';
+export type { ClientResponse } from './http/request.ts';
+export { createTransport } from './http/transport.ts';
 export { isNumericType } from './json/column-types.ts';
 export { stringOf } from './json/cell-values.ts';
 export { createJsonTableReader, type JsonTableReader } from './json/json-table-reader.ts';

@@ -1,4 +1,4 @@
-import { ClientError, type ClientResponse as SentResponse, createClient as createTransport } from '@svc/client';
+import { ClientError, type ClientResponse as SentResponse, createTransport } from '@svc/client/internal';
 import { isLoopback } from '@svc/config';
 import { ServiceError } from '@svc/errors';
 import type { GenericSchema } from 'valibot';
