@@ -113,8 +113,11 @@ function closeDrawer(isDrawerOpen: Signal<boolean>): void | false {
 
 function focusFilter(isDrawerOpen: Signal<boolean>): void {
   isDrawerOpen.value = true;
-  // The drawer is shown by the next paint only.
-  requestAnimationFrame(() => document.querySelector<HTMLInputElement>('.side input')?.focus());
+  const field = document.querySelector<HTMLInputElement>('.side input');
+  // What is typed at once is for the field.
+  field?.focus();
+  // In a narrow window the drawer is shown by the next paint only.
+  requestAnimationFrame(() => field?.focus());
 }
 
 /** Moves the focus to the next area; after the last one the browser has the key, for its own parts. */

@@ -28,6 +28,8 @@ export function Dialog(props: {
       class={name}
       aria-labelledby={titleId}
       onCancel={(event) => {
+        // A file picker in the dialog that is cancelled sends the same event.
+        if (event.target !== dialog.current) return;
         event.preventDefault();
         onClose?.();
       }}

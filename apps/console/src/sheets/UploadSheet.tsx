@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect } from 'preact/hooks';
 import type { AppState } from '../state/app-state.ts';
 import { faultOf, optionsFor, type UploadOptions, uploadOf } from '../state/upload-plan.ts';
 import { Dialog } from './Dialog.tsx';
@@ -29,9 +29,12 @@ export function UploadSheet({ app }: { readonly app: AppState }): JSX.Element {
     }));
     items.value = [...items.peek(), ...added].slice(0, MAX_FILES);
     app.pickedFiles.value = [];
-    // Enter then uploads, and what is typed is the name.
-    requestAnimationFrame(() => document.querySelector<HTMLInputElement>('.upload-form input')?.focus());
   }, [picked]);
+  const count = items.value.length;
+  useLayoutEffect(() => {
+    // Enter then uploads, and what is typed is the name.
+    document.querySelector<HTMLInputElement>('.upload-form input')?.focus();
+  }, [count]);
   const close = (): void => {
     app.sheet.value = undefined;
   };
@@ -43,7 +46,6 @@ export function UploadSheet({ app }: { readonly app: AppState }): JSX.Element {
     for (const { file, options } of items.value) app.uploads.start(uploadOf(file, options));
     close();
   };
-  const count = items.value.length;
   return (
     <Dialog title="Upload files" name="upload-sheet" onClose={close}>
       <form onSubmit={start}>
