@@ -1,5 +1,4 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
 import { ApiError } from '../api/api-error.ts';
 import type { FrameInfo } from '../api/types.ts';
 import { Dialog } from '../sheets/Dialog.tsx';
@@ -54,18 +53,11 @@ export function KeepSheet(props: {
 }
 
 function NameField({ keeping }: { readonly keeping: Keeping }): JSX.Element {
-  const field = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    // The dialog gives the focus to its first button, but the first thing to type is the name.
-    const frame = requestAnimationFrame(() => field.current?.focus());
-    return () => cancelAnimationFrame(frame);
-  }, []);
   return (
     <div class="field">
       <label for="keep-handle">Name</label>
       <input
         id="keep-handle"
-        ref={field}
         value={keeping.handle.value}
         maxLength={128}
         placeholder="made by the server"

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Icon } from '../panes/Icon.tsx';
 
 /** A modal dialog. Escape, the button and a click beside it close it; then the focus is again where it was. */
@@ -14,7 +14,7 @@ export function Dialog(props: {
 }): JSX.Element {
   const { title, name, isBare = false, onClose, children } = props;
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const { current } = dialog;
     current?.showModal();
     // The first field is what the user came for, not the button that closes.
