@@ -21,7 +21,7 @@ test('the keyboard alone puts a file, finds its frame, queries, cancels, charts,
   const server = await sharedProcess();
   const { page } = await open(server.url, { permissions: ['clipboard-read', 'clipboard-write'] });
   const { keyboard } = page;
-  // Chromium hands its pickers to the test from here on. If it is told with the key, the key can come first.
+  // Chromium gives its pickers to the test from this line on. Set with the key, the listener could come after it.
   const choosers: FileChooser[] = [];
   page.on('filechooser', (chooser) => choosers.push(chooser));
   await page.getByText('No frames yet.').first().waitFor();
