@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
+import { createTurns } from './turns.ts';
 
 /** A request in flight, and its response. */
 export interface RunningRequest {
@@ -51,6 +52,9 @@ interface Connection {
  */
 const MAX_WAITING = 16;
 
+/** Requests that start in a turn of the event loop: few, because Node accepts one connection in a turn. */
+const TURN_REQUESTS = 8;
+
 /** The event with a socket of requests. With TLS, `connection` has the socket below it. */
 export function connectionEvent(server: Server): 'connection' | 'secureConnection' {
   return server instanceof TlsServer ? 'secureConnection' : 'connection';
@@ -65,6 +69,7 @@ export function serveInOrder(
   listener: (request: IncomingMessage, response: ServerResponse) => void,
 ): Connections {
   const connections = new Map<Socket, Connection>();
+  const turns = createTurns(TURN_REQUESTS);
   let inFlight = 0;
   let isDraining = false;
   server.on(connectionEvent(server), (socket: Socket) => {
@@ -91,17 +96,23 @@ export function serveInOrder(
 
   function start(socket: Socket, running: RunningRequest): void {
     const connection = connections.get(socket);
-    if (connection === undefined) return undefined;
+    if (connection === undefined) return;
     connection.running = running;
-    inFlight += 1;
+    let isListening = false;
     running.response.once('close', () => {
       connection.running = undefined;
-      inFlight -= 1;
+      if (isListening) inFlight -= 1;
       // Yields to the event loop between requests, so that other connections make progress.
       if (connection.waiting.length > 0) setImmediate(() => startNext(socket, connection));
     });
-    if (isDraining) return void setImmediate(() => startLast(connection, running));
-    return listener(running.request, running.response);
+    turns.start(() => {
+      // The client has disconnected while the request waited for its turn.
+      if (running.response.destroyed) return;
+      isListening = true;
+      inFlight += 1;
+      if (isDraining) setImmediate(() => startLast(connection, running));
+      else listener(running.request, running.response);
+    });
   }
 
   /** Starts a request of a server that drains, when the requests that arrived together with it are queued. */

@@ -1,0 +1,53 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createTurns } from '../src/http/turns.ts';
+
+test('a task starts at once', () => {
+  const started: number[] = [];
+  createTurns(2).start(() => started.push(1));
+  expect(started).toEqual([1]);
+});
+
+test('of many tasks, a turn starts only some, and all start in order', async () => {
+  const turns = createTurns(4);
+  const started: number[] = [];
+  for (let i = 0; i < 100; i += 1) turns.start(() => started.push(i));
+  expect(started).toHaveLength(4);
+  for (let before = 4; before < 100; before = started.length) {
+    await nextTurn();
+    expect(started.length).toBeGreaterThan(before);
+    expect(started.length - before).toBeLessThanOrEqual(8);
+  }
+  expect(started).toEqual(Array.from({ length: 100 }, (_, i) => i));
+});
+
+test('what a task does at once is done before the next one starts', async () => {
+  const turns = createTurns(1);
+  const seen: string[] = [];
+  const done = ['a', 'b', 'c'].map(
+    (name) =>
+      new Promise<void>((resolve) => {
+        turns.start(() => {
+          seen.push(`${name} starts`);
+          void Promise.resolve()
+            .then(() => seen.push(`${name} ends`))
+            .then(() => resolve());
+        });
+      }),
+  );
+  await Promise.all(done);
+  expect(seen).toEqual(['a starts', 'a ends', 'b starts', 'b ends', 'c starts', 'c ends']);
+});
+
+test('a task that fails does not stop the ones after it', async () => {
+  const turns = createTurns(1);
+  const started: string[] = [];
+  expect(() =>
+    turns.start(() => {
+      throw new Error('failed');
+    }),
+  ).toThrow('failed');
+  turns.start(() => started.push('next'));
+  await nextTurn();
+  expect(started).toEqual(['next']);
+});
