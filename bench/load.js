@@ -48,8 +48,10 @@ export async function load(url, requestOf, { connections, seconds }) {
   const elapsed = (performance.now() - startedMs) / 1000;
   return {
     perSecond: times.length / elapsed,
+    mean: times.reduce((sum, ms) => sum + ms, 0) / times.length,
     p50: percentile(times, 50),
     p99: percentile(times, 99),
+    max: percentile(times, 100),
     answers: times.length,
     bytesPerAnswer: Math.round(bytes / times.length),
   };

@@ -113,6 +113,11 @@ const SECTIONS = [
     text: 'The clients send different requests: the first rows, other windows, `/ping`, the list of frames.',
   },
   {
+    name: 'many-connections',
+    title: 'Many connections',
+    text: 'The first 1000 rows as JSON over 500 connections that are opened at once, each with one request at a time, for 4 seconds. A connection that waits to be accepted counts as a slow response.',
+  },
+  {
     name: 'event-loop',
     title: 'The event loop',
     text: 'The delay of the event loop of the server, in milliseconds, while a million rows are put and read.',

@@ -22,6 +22,7 @@ const ALL = [
   'auth',
   'metrics',
   'mixed-clients',
+  'many-connections',
   'event-loop',
   'cold-start',
   'file-sizes',
