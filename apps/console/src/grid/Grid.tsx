@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api/api-error.ts';
 import { copyText } from '../panes/copy-text.ts';
 import { lazy } from '../panes/lazy.tsx';
@@ -31,6 +31,9 @@ interface Props {
 
 type Open = { readonly kind: 'cell'; readonly row: number; readonly column: number } | { readonly kind: 'go-to' };
 
+/** The grid that had the focus when it left the page: the next one with its name, of a newer version or answer, takes it. */
+let lostFocus: string | undefined;
+
 /** Shows rows, any number of them: only what is in view is loaded and painted. */
 export function Grid({ source, label, actions }: Props): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
@@ -39,16 +42,20 @@ export function Grid({ source, label, actions }: Props): JSX.Element {
   latest.current = actions;
   const [open, setOpen] = useState<Open>();
   const [status, setStatus] = useState('');
-  useEffect(() => {
+  // Before the paint: a grid that takes the place of another has the focus before the next key.
+  useLayoutEffect(() => {
     const created = createGridView(source, label);
     view.current = created;
     listenToInput(created, (command) => run(created, command, latest.current, setOpen, setStatus));
     box.current?.append(created.element);
+    if (lostFocus === label && document.activeElement === document.body) created.scroller.focus();
+    lostFocus = undefined;
     created.repaint();
     // So that they open before the next key.
     const timer = setTimeout(() => void overlays().catch(() => {}), OVERLAYS_MS);
     return () => {
       clearTimeout(timer);
+      lostFocus = document.activeElement === created.scroller ? label : undefined;
       created.close();
       created.element.remove();
     };

@@ -4,6 +4,7 @@ import { keepQuery } from '../api/frames.ts';
 import type { AppState } from '../state/app-state.ts';
 import { canQuery, mayWrite } from '../state/permissions.ts';
 import { SAMPLE_HANDLE, SAMPLE_SQL } from '../state/sample-data.ts';
+import type { FrameTab } from '../state/tabs.ts';
 import { CopyButton } from './CopyButton.tsx';
 import { ErrorBox } from './ErrorBox.tsx';
 import { Icon } from './Icon.tsx';
@@ -104,6 +105,22 @@ export function NoEditor(): JSX.Element {
   return (
     <div class="empty">
       <NoEngine />
+    </div>
+  );
+}
+
+/** A frame that was dropped or has expired, or one of a link that this server does not have. */
+export function MissingFrame({ app, tab }: { readonly app: AppState; readonly tab: FrameTab }): JSX.Element {
+  if (!app.hasFrames.value) return <div class="empty" aria-busy="true" />;
+  return (
+    <div class="empty">
+      <h2>
+        <Icon name="warning" /> There is no frame {tab.handle}.
+      </h2>
+      <p>It was dropped, it has expired, or this server never had it. If it comes back, it is shown here.</p>
+      <button type="button" onClick={() => app.closeTab(tab.id)}>
+        Close the tab
+      </button>
     </div>
   );
 }

@@ -20,6 +20,7 @@ interface PaneProps {
 }
 
 const InfoPane = lazy<{ app: AppState; frame: FrameInfo }>(async () => (await import('./InfoPane.tsx')).InfoPane);
+const MissingFrame = lazy<PaneProps>(async () => (await import('./EmptyServer.tsx')).MissingFrame);
 const ChartPane = lazy<ChartPaneProps>(async () => (await import('../chart/ChartPane.tsx')).ChartPane);
 const SummaryPane = lazy<SummaryPaneProps>(async () => (await import('../summary/SummaryPane.tsx')).SummaryPane);
 
@@ -133,22 +134,6 @@ function ViewPanel({ tab, children }: { readonly tab: FrameTab; readonly childre
       tabIndex={-1}
     >
       {children}
-    </div>
-  );
-}
-
-/** A frame that was dropped or has expired, or one of a link that this server does not have. */
-function MissingFrame({ app, tab }: PaneProps): JSX.Element {
-  if (!app.hasFrames.value) return <div class="empty" aria-busy="true" />;
-  return (
-    <div class="empty">
-      <h2>
-        <Icon name="warning" /> There is no frame {tab.handle}.
-      </h2>
-      <p>It was dropped, it has expired, or this server never had it. If it comes back, it is shown here.</p>
-      <button type="button" onClick={() => app.closeTab(tab.id)}>
-        Close the tab
-      </button>
     </div>
   );
 }

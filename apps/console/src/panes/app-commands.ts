@@ -116,8 +116,8 @@ function focusFilter(isDrawerOpen: Signal<boolean>): void {
   const field = document.querySelector<HTMLInputElement>('.side input');
   // What is typed at once is for the field.
   field?.focus();
-  // In a narrow window the drawer is shown by the next paint only.
-  requestAnimationFrame(() => field?.focus());
+  // In a narrow window the drawer is shown when the page is rendered, which is before the next key.
+  queueMicrotask(() => field?.focus());
 }
 
 /** Moves the focus to the next area; after the last one the browser has the key, for its own parts. */

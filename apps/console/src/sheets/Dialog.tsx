@@ -33,8 +33,13 @@ export function Dialog(props: {
         event.preventDefault();
         onClose?.();
       }}
-      // Browsers close a dialog at the second Escape, whatever the page says.
-      onClose={() => (onClose ? onClose() : dialog.current?.isConnected && dialog.current.showModal())}
+      onClose={() => {
+        // The event comes later: meanwhile another dialog may be open.
+        if (!dialog.current?.isConnected) return;
+        // Browsers close a dialog at the second Escape, whatever the page says.
+        if (onClose) onClose();
+        else dialog.current.showModal();
+      }}
       onPointerDown={(event) => event.target === dialog.current && onClose?.()}
     >
       <div class="dialog-body">

@@ -1,13 +1,16 @@
 import type { JSX } from 'preact';
+import { useLayoutEffect } from 'preact/hooks';
 import type { AppState } from '../state/app-state.ts';
 import type { Command } from '../state/commands.ts';
 import { Dialog } from './Dialog.tsx';
 import { Key } from '../panes/Key.tsx';
+import { takeTypedAhead } from './typed-ahead.ts';
 
 const GROUPS: readonly Command['group'][] = ['Go to', 'Tabs', 'Query', 'Rows', 'Frame', 'Console'];
 
 /** All keys of what is on the page now. */
 export function Help({ app }: { readonly app: AppState }): JSX.Element {
+  useLayoutEffect(() => void takeTypedAhead(app), [app]);
   const commands = app.commands.all.value.filter(({ key }) => key);
   return (
     <Dialog title="Keys" name="help" onClose={() => (app.sheet.value = undefined)}>

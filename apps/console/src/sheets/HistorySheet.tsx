@@ -1,11 +1,13 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { useLayoutEffect } from 'preact/hooks';
 import type { AppState } from '../state/app-state.ts';
 import { countOf, formatCount, formatSpan, formatTime } from '../state/format.ts';
 import type { HistoryEntry } from '../state/history.ts';
 import { Dialog } from './Dialog.tsx';
 import { Icon } from '../panes/Icon.tsx';
 import { visibleLines } from '../rows/visible-text.ts';
+import { takeTypedAhead, textAfter } from './typed-ahead.ts';
 
 /** More would make the list slow to open. */
 const MAX_SHOWN = 200;
@@ -17,6 +19,9 @@ export function HistorySheet({ app }: { readonly app: AppState }): JSX.Element {
   const close = (): void => {
     app.sheet.value = undefined;
   };
+  useLayoutEffect(() => {
+    filter.value = takeTypedAhead(app).reduce(textAfter, '');
+  }, []);
   const word = filter.value.toLowerCase();
   const found = app.history.entries.value.filter(({ sql }) => sql.toLowerCase().includes(word));
   const sorted = [...found.filter(({ isStarred }) => isStarred), ...found.filter(({ isStarred }) => !isStarred)];

@@ -1,11 +1,12 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { AppState } from '../state/app-state.ts';
 import { type PaletteItem, paletteItems } from '../state/palette-items.ts';
 import { Dialog } from './Dialog.tsx';
 import { Icon } from '../panes/Icon.tsx';
 import { Key } from '../panes/Key.tsx';
+import { takeTypedAhead, textAfter } from './typed-ahead.ts';
 
 const ICONS = { frame: 'table', tab: 'code', command: 'chevron' } as const;
 
@@ -22,17 +23,27 @@ export function Palette({ app }: { readonly app: AppState }): JSX.Element {
   };
   const run = (item: PaletteItem | undefined): void => {
     if (item === undefined) return;
+    // The dialog gives the focus back first: the command may move it, and the next key is for what it opened.
+    list.current?.closest('dialog')?.close();
     close();
-    // The dialog gives the focus back first: a command may move it.
-    setTimeout(item.run);
+    item.run();
   };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key];
-    if (by !== undefined) at.value = Math.max(0, Math.min(items.length - 1, index + by));
-    else if (event.key === 'Enter') run(items[index]);
-    else return;
-    event.preventDefault();
+  const press = (key: string): boolean => {
+    const found = paletteItems(app, text.peek());
+    const place = Math.min(at.peek(), found.length - 1);
+    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[key];
+    if (by !== undefined) at.value = Math.max(0, Math.min(found.length - 1, place + by));
+    else if (key === 'Enter') run(found[place]);
+    else return false;
+    return true;
   };
+  const type = (typed: string): void => {
+    text.value = typed;
+    at.value = 0;
+  };
+  useLayoutEffect(() => {
+    for (const key of takeTypedAhead(app)) if (!press(key)) type(textAfter(text.peek(), key));
+  }, []);
   return (
     <Dialog title="Go to a frame, tab or command" name="palette" isBare onClose={close}>
       <input
@@ -46,11 +57,8 @@ export function Palette({ app }: { readonly app: AppState }): JSX.Element {
         autocomplete="off"
         spellcheck={false}
         value={text.value}
-        onInput={(event) => {
-          text.value = event.currentTarget.value;
-          at.value = 0;
-        }}
-        onKeyDown={onKeyDown}
+        onInput={(event) => type(event.currentTarget.value)}
+        onKeyDown={(event) => press(event.key) && event.preventDefault()}
       />
       <div id="palette-list" class="items" role="listbox" aria-label="Results" ref={list}>
         {items.map((item, place) => (

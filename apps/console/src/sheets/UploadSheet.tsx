@@ -1,12 +1,13 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useLayoutEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import type { AppState } from '../state/app-state.ts';
 import { faultOf, optionsFor, type UploadOptions, uploadOf } from '../state/upload-plan.ts';
 import { Dialog } from './Dialog.tsx';
 import { Icon } from '../panes/Icon.tsx';
 import { UploadForm } from './UploadForm.tsx';
 import { uniqueId } from '../api/unique-id.ts';
+import { takeTypedAhead } from './typed-ahead.ts';
 
 interface Item {
   readonly id: string;
@@ -20,14 +21,18 @@ const MAX_FILES = 100;
 export function UploadSheet({ app }: { readonly app: AppState }): JSX.Element {
   const items = useSignal<readonly Item[]>([]);
   const picked = app.pickedFiles.value;
-  useEffect(() => {
+  useLayoutEffect(() => void takeTypedAhead(app), [app]);
+  // Before the paint: Enter would press the button that closes the dialog.
+  useLayoutEffect(() => {
     if (picked.length === 0) return;
     const added = picked.map((file) => ({
       id: uniqueId(),
       file,
       options: withMode(app, optionsFor(file.name)),
     }));
-    items.value = [...items.peek(), ...added].slice(0, MAX_FILES);
+    const all = [...items.peek(), ...added];
+    items.value = all.slice(0, MAX_FILES);
+    if (all.length > MAX_FILES) app.notify(`The first ${MAX_FILES} files are taken. Upload the others after them.`);
     app.pickedFiles.value = [];
   }, [picked]);
   const count = items.value.length;

@@ -56,6 +56,8 @@ export interface AppState extends Omit<ServerState, 'refresh' | 'setVisible'> {
   readonly theme: ReadonlySignal<'light' | 'dark'>;
   readonly banner: Signal<Banner | undefined>;
   readonly sheet: Signal<Sheet | undefined>;
+  /** The keys that were pressed while the code of the sheet was loading, until the sheet has taken them. */
+  readonly typedAhead: Signal<readonly string[]>;
   /** The text that screen readers were told last. */
   readonly announcement: ReadonlySignal<string>;
   /** Tells screen readers something, politely. */

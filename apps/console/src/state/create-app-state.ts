@@ -89,6 +89,7 @@ export function createAppState({ base, send, session, local, colorScheme }: AppS
     },
     banner: signal<Banner | undefined>(undefined),
     sheet: signal<Sheet | undefined>(undefined),
+    typedAhead: signal<readonly string[]>([]),
     announcement,
     // The same text twice would not be read again.
     announce: (text) => (announcement.value = announcement.peek() === text ? `${text}\u00a0` : text),
