@@ -21,20 +21,25 @@ export function DropArea({ app }: { readonly app: AppState }): JSX.Element | nul
     };
     const onDrop = (event: DragEvent): void => {
       isOver.value = false;
-      const files = [...(event.dataTransfer?.files ?? [])];
-      if (files.length === 0) return;
+      const items = [...(event.dataTransfer?.items ?? [])].filter(({ kind }) => kind === 'file');
+      if (items.length === 0) return;
       event.preventDefault();
+      // The editor would take the text of a file into its own.
+      event.stopPropagation();
       if (!mayWrite(app.info.peek())) return app.notify('Your token may read frames but not put any.');
+      const files = items.flatMap((item) => (item.webkitGetAsEntry()?.isDirectory ? [] : (item.getAsFile() ?? [])));
+      if (files.length < items.length) app.notify('A folder cannot be uploaded. Drop the files that are in it.');
+      if (files.length === 0) return;
       app.pickedFiles.value = [...app.pickedFiles.peek(), ...files];
       app.sheet.value = 'upload';
     };
     document.addEventListener('dragover', onDragOver);
     document.addEventListener('dragleave', onDragLeave);
-    document.addEventListener('drop', onDrop);
+    document.addEventListener('drop', onDrop, true);
     return () => {
       document.removeEventListener('dragover', onDragOver);
       document.removeEventListener('dragleave', onDragLeave);
-      document.removeEventListener('drop', onDrop);
+      document.removeEventListener('drop', onDrop, true);
     };
   }, [app]);
   if (!isOver.value) return null;
