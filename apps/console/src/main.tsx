@@ -27,6 +27,8 @@ const app = createAppState({
 effect(() => {
   document.documentElement.style.colorScheme = app.themeChoice.value === 'system' ? '' : app.themeChoice.value;
 });
+// A page that was put aside does not get the events of other pages.
+for (const type of ['storage', 'pageshow']) window.addEventListener(type, () => app.history.follow());
 window.addEventListener('pagehide', () => app.flush());
 document.addEventListener('visibilitychange', () => {
   app.setVisible(document.visibilityState === 'visible');

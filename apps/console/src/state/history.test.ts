@@ -95,6 +95,26 @@ test('the newest starred entries are kept, however many storage has', () => {
   expect([texts(history).length, texts(history)[0], texts(createHistory(store)).length]).toEqual([500, 'new', 500]);
 });
 
+test('two pages that follow each other keep the entries of both', () => {
+  const store = memoryStore();
+  const [first, second] = [createHistory(store), createHistory(store)];
+  run(first, 'a');
+  second.follow();
+  run(second, 'b');
+  first.follow();
+  expect([texts(first), texts(second)]).toEqual([
+    ['b', 'a'],
+    ['b', 'a'],
+  ]);
+});
+
+test('a history that is not kept stays when another page writes', () => {
+  const history = createHistory(createStore([], 'test'));
+  run(history, 'a');
+  history.follow();
+  expect(texts(history)).toEqual(['a']);
+});
+
 test('two areas: the first that has a value wins, and both are written', () => {
   const values = [new Map<string, string>(), new Map<string, string>()];
   const areas = values.map((map) => ({

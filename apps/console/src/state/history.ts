@@ -28,6 +28,8 @@ export interface History {
   forgetAll(): void;
   /** Shows the entries of another store instead: another tenant has signed in. */
   load(store: Store): void;
+  /** Takes over what another page of this browser has written. */
+  follow(): void;
 }
 
 /** How many entries without a star are kept, and how many with one. */
@@ -60,6 +62,11 @@ export function createHistory(first: Store): History {
     load(other) {
       store = other;
       entries.value = readEntries(store.read('history'));
+    },
+    follow() {
+      const saved = store.read('history');
+      // A store that keeps nothing has nothing of other pages.
+      if (saved !== undefined) entries.value = readEntries(saved);
     },
   };
 }
