@@ -15,7 +15,8 @@ export interface LineTable {
   readonly handle: Handle;
   readonly nameBytes: Uint8Array;
   readonly columns: LineColumn[];
-  readonly byName: Map<string, LineColumn>;
+  /** The place of each column. */
+  readonly places: Map<string, number>;
   readonly time: LineColumn;
   /** The place of the next column, if a line has the columns of the line before it. */
   next: number;
@@ -53,7 +54,7 @@ export function tableOf(
     handle: name,
     nameBytes: Buffer.from(name),
     columns: [],
-    byName: new Map(),
+    places: new Map(),
     time: createLineColumn(TIME_COLUMN, 'TIMESTAMP_NS', line, budget),
     next: 0,
     rows: 0,
@@ -89,10 +90,10 @@ export function columnOf(
 
 function otherColumn(table: LineTable, token: Token, kind: LineKind, line: number, budget: ByteBudget): LineColumn {
   const name = textOf(token);
-  const known = table.byName.get(name);
-  if (known !== undefined) {
-    table.next = table.columns.indexOf(known);
-    return known;
+  const place = table.places.get(name);
+  if (place !== undefined) {
+    table.next = place;
+    return table.columns[place];
   }
   if (name === '') {
     throw new LineError(line, 'a column has no name.', 'Write tags and fields as name=value.');
@@ -109,8 +110,8 @@ function otherColumn(table: LineTable, token: Token, kind: LineKind, line: numbe
   }
   const column = createLineColumn(name, kind, line, budget);
   table.next = table.columns.length;
+  table.places.set(name, table.next);
   table.columns.push(column);
-  table.byName.set(name, column);
   return column;
 }
 
