@@ -46,7 +46,8 @@ describe('a value has the type that its form tells:', () => {
     ['9223372036854775807i', 'LONG', '9223372036854775807'],
     ['-9223372036854775808i', 'LONG', '-9223372036854775808'],
     ['-4294967296i', 'LONG', -4_294_967_296],
-    ['0000000000000000000001i', 'refused', 'has no type'],
+    ['0000000000000000000001i', 'LONG', 1],
+    ['-0000000000000000000001i', 'LONG', -1],
     ['18446744073709551615u', 'ULONG', '18446744073709551615'],
     ['t', 'BOOLEAN', true],
     ['TRUE', 'BOOLEAN', true],
@@ -60,11 +61,16 @@ describe('a value has the type that its form tells:', () => {
     ['1700000000000001t', 'TIMESTAMP', '2023-11-14T22:13:20.000001Z'],
     ['-1t', 'TIMESTAMP', '1969-12-31T23:59:59.999999Z'],
     ['1700000000000000001n', 'TIMESTAMP_NS', '2023-11-14T22:13:20.000000001Z'],
-    ['9223372036854775808i', 'refused', 'has no type'],
-    ['-1u', 'refused', 'has no type'],
+    ['9223372036854775808i', 'refused', 'out of range for a LONG'],
+    ['-1u', 'refused', 'out of range for a ULONG'],
+    ['-9223372036854775809i', 'refused', 'out of range for a LONG'],
+    ['99999999999999999999999i', 'refused', 'out of range for a LONG'],
+    ['18446744073709551616u', 'refused', 'out of range for a ULONG'],
+    ['9223372036854775808t', 'refused', 'out of range for a TIMESTAMP.'],
+    ['9223372036854775808n', 'refused', 'out of range for a TIMESTAMP_NS.'],
     ['1.5i', 'refused', 'has no type'],
-    ['1e999', 'refused', 'has no type'],
-    ['1e-999', 'refused', 'has no type'],
+    ['1e999', 'refused', 'out of range for a DOUBLE'],
+    ['1e-999', 'refused', 'out of range for a DOUBLE'],
     ['tru', 'refused', 'has no type'],
     ['0xffi', 'refused', 'has no type'],
     ['abc', 'refused', 'has no type'],
@@ -102,6 +108,18 @@ test('a line has tags, fields and a time, in columns of their own', async () => 
   });
 });
 
+test('a line may have the columns of the lines before in any order', async () => {
+  const [table] = decodeLines('t a=1,b=2,c=3 1\nt c=6,b=5,a=4 1\nt b=8,a=7 1\nt d=0,c=9,a=7 1\n');
+  const { columns, rows } = await cellsOf(table);
+  expect(Object.keys(columns)).toEqual(['a', 'b', 'c', 'd', 'timestamp']);
+  expect(rows.map((row) => row.slice(0, 4))).toEqual([
+    [1, 2, 3, null],
+    [4, 5, 6, null],
+    [7, 8, null, null],
+    [7, null, 9, 0],
+  ]);
+});
+
 test('each measurement is a table, in the order of the first lines', () => {
   const tables = decodeLines('b x=1\na x=1\n\n# b x=1\n   \nb x=2\r\nc,y=z\n');
   expect(tables.map(({ handle, rows, lines }) => [handle, [...lines.subarray(0, rows)]])).toEqual([
@@ -131,18 +149,16 @@ describe('the time of a line:', () => {
   });
 
   test.each([
-    ['ns', '9223372036854775807'],
-    ['ns', '-9223372036854775808'],
-    ['s', '9223372037'],
-    ['h', '99999999999999999999'],
-    ['ns', '1.5'],
-    ['ns', '1e9'],
-    ['ns', 'now'],
-    ['ns', '-'],
-  ] as const)('in %s, %s is refused', (precision, time) => {
-    expect(errorOf(() => decodeLines(`t x=1 ${time}`, { precision }))).toMatchObject({
-      message: `Line 1: "${time}" is not a valid time.`,
-    });
+    ['ns', '9223372036854775807', 'the time "9223372036854775807" is out of range.'],
+    ['ns', '-9223372036854775808', 'the time "-9223372036854775808" is out of range.'],
+    ['s', '9223372037', 'the time "9223372037" is out of range.'],
+    ['h', '99999999999999999999', 'the time "99999999999999999999" is out of range.'],
+    ['ns', '1.5', '"1.5" is not a valid time.'],
+    ['ns', '1e9', '"1e9" is not a valid time.'],
+    ['ns', 'now', '"now" is not a valid time.'],
+    ['ns', '-', '"-" is not a valid time.'],
+  ] as const)('in %s, %s is refused', (precision, time, message) => {
+    expect(errorOf(() => decodeLines(`t x=1 ${time}`, { precision })).message).toBe(`Line 1: ${message}`);
   });
 });
 
@@ -180,6 +196,7 @@ describe('an error names its line and what is wrong:', () => {
     ['t x="a"b', 1, /text after its last quote/],
     ['t y=1\nt x="a\n\n', 2, /a text in quotes has no end/],
     ['t x="a\nb"\nt y', 3, /the field "y" has no value/],
+    ['t x=1\nt y=2,z=1e400', 2, /^Line 2: the field "z" has the value "1e400", which is out of range for a DOUBLE\.$/],
     ['t x=1 5 6', 1, /text after the time/],
     ['t x=1,x=2', 1, /column "x" occurs twice/],
     ['t,x=1 x=2', 1, /column "x" occurs twice/],

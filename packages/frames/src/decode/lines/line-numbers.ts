@@ -17,8 +17,13 @@ export interface Halves {
   high: number;
 }
 
-/** Reads the digits of an integer into `halves`, without its sign. Returns false if they are not 1 to 20 digits. */
-function readMagnitude(halves: Halves, bytes: Uint8Array, start: number, end: number): boolean {
+/**
+ * Reads the digits of an integer into `halves`, without its sign. Returns false if they are not digits, or more than 20
+ * after the leading zeros.
+ */
+function readMagnitude(halves: Halves, bytes: Uint8Array, from: number, end: number): boolean {
+  let start = from;
+  while (end - start > 20 && bytes[start] === ZERO) start++;
   const count = end - start;
   if (count < 1 || count > 20) return false;
   let value = 0;
@@ -123,7 +128,8 @@ export function readDouble(bytes: Uint8Array, start: number, end: number): numbe
   return isNegative ? -value : value;
 }
 
-const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+/** The form of a double. */
+export const NUMBER: RegExp = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const WORDS: Readonly<Record<string, number>> = {
   NaN: Number.NaN,
   Infinity,

@@ -1,5 +1,6 @@
 import { quoted } from '@svc/errors';
 import type { ByteBudget } from '../../byte-budget.ts';
+import { invalidTime, invalidValue } from './invalid-value.ts';
 import { type LineColumn, putDouble, putFlag, putHalves, putText } from './line-column.ts';
 import { CLASS, CLASSES, type LineCursor, readQuoted, readToken, textOf, type Token } from './line-cursor.ts';
 import { INCOMPLETE, LineError } from './line-error.ts';
@@ -177,7 +178,7 @@ function putValue(state: LineState, table: LineTable): void {
     putHalves(columnOf(table, name, 'TIMESTAMP_NS', attempt, line, budget), row, halves, budget);
   } else {
     const number = readDouble(bytes, start, end);
-    if (number === undefined) throw invalidValue(state);
+    if (number === undefined) throw invalidValue(line, textOf(name), textOf(value));
     putDouble(columnOf(table, name, 'DOUBLE', attempt, line, budget), row, number, budget);
   }
 }
@@ -217,23 +218,6 @@ function flagOf(token: Token): boolean | undefined {
   return Object.hasOwn(FLAGS, text) ? FLAGS[text] : undefined;
 }
 
-function invalidValue({ cursor, name, value }: LineState): LineError {
-  const text = textOf(value);
-  const field = `the field ${quoted(textOf(name))}`;
-  if (text.startsWith('=')) {
-    return new LineError(
-      cursor.line,
-      `${field} is in the binary form of protocol version 2.`,
-      'Set protocol_version=1 in the client.',
-    );
-  }
-  return new LineError(
-    cursor.line,
-    text === '' ? `${field} has no value.` : `${field} has the value ${quoted(text)}, which has no type.`,
-    'A value is a number (1.5), a whole number (42i, or 42u without a sign), a text in quotes, t or f, or a time in microseconds (1700000000000000t).',
-  );
-}
-
 function readTime(state: LineState): void {
   const { cursor, value, halves } = state;
   readToken(cursor, value, SPACE);
@@ -241,11 +225,7 @@ function readTime(state: LineState): void {
   const last = bytes[end - 1];
   const suffix = last === SMALL_T ? LINE_PRECISIONS.us : last === SMALL_N ? LINE_PRECISIONS.ns : undefined;
   if (!readNanoseconds(halves, bytes, start, suffix ? end - 1 : end, suffix ?? state.unit)) {
-    throw new LineError(
-      cursor.line,
-      `${quoted(textOf(value))} is not a valid time.`,
-      'The time is a whole number in the unit of the parameter precision (default ns), between the years 1677 and 2262.',
-    );
+    throw invalidTime(cursor.line, textOf(value));
   }
   skipSpaces(cursor);
   if (isLineEnd(cursor)) return;
