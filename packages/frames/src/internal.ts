@@ -18,6 +18,7 @@ export { type ArrowHeader, readArrowHeader } from './decode/arrow/arrow-header.t
 export { schemaFromResult, schemaFromUpload, uncheckedSchemaFromUpload } from './decode/arrow/arrow-schema.ts';
 export { decodeArrowHere, type DecodeHereOptions, decodeRowHere } from './decode/decode-here.ts';
 export { MAX_COLUMNS } from './decode/limits.ts';
+export { createYield } from './decode/lines/create-yield.ts';
 export { fitLines } from './decode/lines/fit-lines.ts';
 export { createLineDecoder } from './decode/lines/line-decoder.ts';
 export { LineError } from './decode/lines/line-error.ts';

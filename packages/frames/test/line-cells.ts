@@ -36,7 +36,7 @@ export function decodeLines(text: string | Uint8Array, options: DecodeLinesOptio
 export async function cellsOf(table: LineTable | undefined, frame?: Schema) {
   if (table === undefined) throw new Error('There is no table.');
   const chunks: Uint8Array[] = [];
-  const stream = fitLines(table, frame, lineBudget());
+  const stream = await fitLines(table, frame, { budget: lineBudget(), pause: () => undefined });
   const names = new Set(stream.schema.fields.map(({ name }) => name));
   for await (const chunk of encodeJsonTable(stream, { query: '' })) chunks.push(Uint8Array.from(chunk));
   const json = Buffer.concat(chunks)

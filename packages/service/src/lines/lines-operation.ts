@@ -1,6 +1,6 @@
 import { quoted, ServiceError } from '@svc/errors';
 import { type Call, type FrameStream, type Quota, type Store } from '@svc/frames';
-import { type ByteBudget, createLineDecoder, fitLines, type LineTable } from '@svc/frames/internal';
+import { type ByteBudget, createLineDecoder, createYield, fitLines, type LineTable } from '@svc/frames/internal';
 import type { Audit } from '../audit.ts';
 import { eventSource } from '../event-source.ts';
 import type { Observer } from '../events.ts';
@@ -52,6 +52,9 @@ export function createLinesOperation(parts: LinesParts): Pick<Service, 'maxLines
   };
 }
 
+/** How many bytes to read before other requests may get a turn. */
+const STEP_BYTES = 128 * 1024;
+
 /** Reads all lines, and checks those of every table against its frame. Nothing is stored if one of them is wrong. */
 async function readTables(
   { store, maxLinesBytes }: LinesParts,
@@ -66,18 +69,22 @@ async function readTables(
     });
   if (bytes > maxLinesBytes) throw tooLong();
   const decoder = createLineDecoder({ precision, nowNs, budget });
+  const pause = createYield();
   let left = maxLinesBytes;
   for await (const chunk of body) {
     left -= chunk.byteLength;
     if (left < 0) throw tooLong();
-    decoder.write(chunk);
+    for (let at = 0; at < chunk.byteLength; at += STEP_BYTES) {
+      decoder.write(chunk.subarray(at, at + STEP_BYTES));
+      await pause();
+    }
   }
   const tables = decoder.end();
   return Promise.all(
     tables.map(async (table) => {
       const { handle } = table;
       const frame = await schemaOf(store, { tenant: call.tenant, handle });
-      return { handle, rows: fitLines(table, frame, budget) };
+      return { handle, rows: await fitLines(table, frame, { budget, pause }) };
     }),
   );
 }

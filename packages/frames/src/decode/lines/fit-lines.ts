@@ -10,32 +10,47 @@ import { sliceData } from '../../columns/slice-data.ts';
 import { type FrameStream, streamOfBatches } from '../../frame-stream.ts';
 import type { LineColumn } from './line-column.ts';
 import { LineError } from './line-error.ts';
-import { plainData, type TextForm, textData } from './line-rows.ts';
+import { type LineRows, plainRows, type TextForm, textRows } from './line-rows.ts';
 import { type LineTable, typeConflict } from './line-table.ts';
 
-/** The rows of a batch: a long append is sent to the store in parts. */
+/** The rows of a batch: a long append is checked, and sent to the store, in parts. */
 const BATCH_ROWS = 65_536;
+
+/** What `fitLines` needs. */
+export interface FitOptions {
+  /** Counts the bytes of the rows. */
+  readonly budget: ByteBudget;
+  /** Awaited after each part of the work, so that it does not block the event loop. */
+  readonly pause: () => Promise<void> | undefined;
+}
 
 /**
  * Returns the lines of a table as rows. If they are appended to a frame they have its types, and the order of its columns: a
  * column that the frame lacks, or a value that would change, is a `LineError`. Columns that the lines lack are left out.
  */
-export function fitLines(table: LineTable, frame: Schema | undefined, budget: ByteBudget): FrameStream {
+export async function fitLines(
+  table: LineTable,
+  frame: Schema | undefined,
+  { budget, pause }: FitOptions,
+): Promise<FrameStream> {
   const columns = frame === undefined ? ownColumns(table, budget) : columnsOf(table, frame, budget);
+  const starts = Array.from({ length: Math.ceil(table.rows / BATCH_ROWS) }, (_, i) => i * BATCH_ROWS);
+  const batches: Data[][] = starts.map(() => []);
+  for (const column of columns) {
+    for (const [i, start] of starts.entries()) {
+      batches[i]?.push(fittedRows(table, column, start, Math.min(BATCH_ROWS, table.rows - start)));
+      await pause();
+    }
+  }
   const schema = new Schema(columns.map(({ field }) => field));
-  return streamOfBatches(
-    schema,
-    batchesOf(
-      schema,
-      table.rows,
-      columns.map(({ data }) => data),
-    ),
-  );
+  return streamOfBatches(schema, batchesOf(schema, batches));
 }
 
 interface FittedColumn {
   readonly field: Field;
-  readonly data: Data;
+  readonly rows: LineRows;
+  /** The column of the frame, if the rows must be converted to its type. */
+  readonly target?: Field;
 }
 
 /** The columns of a new frame: those of the lines in the order of their first values, and the time. */
@@ -45,8 +60,8 @@ function ownColumns(table: LineTable, budget: ByteBudget): readonly FittedColumn
     if (column.mixedLine !== undefined) {
       throw typeConflict(column, column.firstKind === 'DOUBLE' ? 'LONG' : 'DOUBLE', column.mixedLine);
     }
-    const data = dataOf(column, table.rows, { form: column.kind === 'SYMBOL' ? 'symbol' : 'text', budget });
-    return { field: new Field(column.name, typeOf(data), true), data };
+    const rows = rowsOf(column, table.rows, { form: column.kind === 'SYMBOL' ? 'symbol' : 'text', budget });
+    return { field: new Field(column.name, rows.type, true), rows };
   });
 }
 
@@ -87,12 +102,11 @@ function fitted(table: LineTable, column: LineColumn, target: Field, budget: Byt
   const form = isText ? textFormOf(type) : undefined;
   const timezone = DataType.isTimestamp(type) ? (type.timezone ?? null) : null;
   if (isText && form === undefined) throw wrongType(table, column, target);
-  const data = dataOf(column, table.rows, { form, timezone, budget });
-  const from = new Field(target.name, typeOf(data), target.nullable || data.nullCount > 0);
-  if (isText || isSameType(target, from)) return { field: from, data };
-  if (!isConvertible(typeOf(from), type)) throw wrongType(table, column, target);
-  const converted = convertedColumn(table, data, target);
-  return { field: new Field(target.name, type, from.nullable, target.metadata), data: converted };
+  const rows = rowsOf(column, table.rows, { form, timezone, budget });
+  const from = new Field(target.name, rows.type, target.nullable || rows.nullCount > 0);
+  if (isText || isSameType(target, from)) return { field: from, rows };
+  if (!isConvertible(rows.type, type)) throw wrongType(table, column, target);
+  return { field: new Field(target.name, type, from.nullable, target.metadata), rows, target };
 }
 
 function textFormOf(type: DataType): TextForm | undefined {
@@ -101,26 +115,28 @@ function textFormOf(type: DataType): TextForm | undefined {
   return DataType.isDictionary(type) && DataType.isUtf8(valueTypeOf(type)) ? 'symbol' : undefined;
 }
 
-interface DataOptions {
+interface RowsOptions {
   /** The form of text; undefined for other values. */
   readonly form: TextForm | undefined;
   readonly timezone?: string | null;
   readonly budget: ByteBudget;
 }
 
-function dataOf(column: LineColumn, rows: number, { form, timezone = null, budget }: DataOptions): Data {
+function rowsOf(column: LineColumn, rows: number, { form, timezone = null, budget }: RowsOptions): LineRows {
   const isText = column.kind === 'STRING' || column.kind === 'SYMBOL';
-  return isText ? textData(column, rows, form ?? 'text', budget) : plainData(column, rows, timezone, budget);
+  return isText ? textRows(column, rows, form ?? 'text', budget) : plainRows(column, rows, timezone, budget);
 }
 
-/** Converts a column; the first value that would change tells the line. */
-function convertedColumn(table: LineTable, data: Data, target: Field): Data {
+/** Returns a range of rows in the type of the frame; the first value that would change tells the line. */
+function fittedRows(table: LineTable, { rows, target }: FittedColumn, start: number, count: number): Data {
+  const data = rows.slice(start, count);
+  if (target === undefined) return data;
   try {
     return convertColumn(data, target);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     // Find the row: the first one whose rows up to it cannot be converted.
-    let [low, high] = [0, table.rows - 1];
+    let [low, high] = [0, count - 1];
     while (low < high) {
       const middle = (low + high) >> 1;
       if (isConverted(sliceData(data, 0, middle + 1), target)) low = middle + 1;
@@ -128,7 +144,7 @@ function convertedColumn(table: LineTable, data: Data, target: Field): Data {
     }
     const fits = `Send a value that a ${columnInfo(target).type} holds exactly.`;
     const hint = target.name === table.time.name ? `${fits} The parameter precision is the unit of times.` : fits;
-    throw new LineError(table.lines[low], lowerFirst(error.message), hint);
+    throw new LineError(table.lines[start + low], lowerFirst(error.message), hint);
   }
 }
 
@@ -154,13 +170,6 @@ function wrongType({ handle }: LineTable, { name, kind, firstLine }: LineColumn,
   );
 }
 
-function* batchesOf(schema: Schema, rows: number, data: readonly Data[]): Generator<RecordBatch, void, undefined> {
-  for (let start = 0; start < rows; start += BATCH_ROWS) {
-    const count = Math.min(BATCH_ROWS, rows - start);
-    yield createRecordBatch(
-      schema,
-      count,
-      data.map((column) => sliceData(column, start, count)),
-    );
-  }
+function* batchesOf(schema: Schema, batches: readonly Data[][]): Generator<RecordBatch, void, undefined> {
+  for (const columns of batches) yield createRecordBatch(schema, columns[0]?.length ?? 0, columns);
 }

@@ -273,14 +273,44 @@ describe('rows for a frame', () => {
     ['t x=t', 1, /is BOOLEAN here, but LONG in the frame/, { x: new Int64(), ...time }],
     ['t x=1 1000\nt x=1 1001\n', 2, /1001 ns/, { x: new Float64(), timestamp: new Timestamp(TimeUnit.MICROSECOND) }],
     ['t x=1', 1, /has no column "timestamp"/, { x: new Float64() }],
-  ])('%j: line %i %s', (text, line, message, fields) => {
-    const schema = new Schema(Object.entries(fields).map(([name, type]) => new Field(name, type, true)));
-    const error = errorOf(() => {
-      const [table] = decodeLines(text);
-      if (table) fitLines(table, schema, lineBudget());
+  ])('%j: line %i %s', async (text, line, message, fields) => {
+    await expect((async () => fit(text, fields))()).rejects.toMatchObject({
+      code: 'invalid_data',
+      line,
+      message: expect.stringMatching(message),
     });
-    expect(error).toMatchObject({ code: 'invalid_data', line });
-    expect(error.message).toMatch(message);
+  });
+
+  const many = (last: string): string => `${'t x=1,y=t,z="a",n=5 1\n'.repeat(70_000)}${last}`;
+
+  test('long requests are whole, and wait after each part of a column', async () => {
+    const types = { x: new Int16(), y: new Bool(), z: new Dictionary(new Utf8(), new Int32()), ...time };
+    const schema = new Schema(
+      Object.entries({ ...types, n: new Float64() }).map(([k, type]) => new Field(k, type, true)),
+    );
+    const [table] = decodeLines(many('t,k=b x=7,y=f,z="b" 2'));
+    if (table === undefined) throw new Error('There is no table.');
+    const target = new Schema([...schema.fields, new Field('k', new LargeUtf8(), true)]);
+    let pauses = 0;
+    const pause = () => void pauses++;
+    const { batches } = await fitLines(table, target, { budget: lineBudget(), pause });
+    const last: unknown[] = [];
+    const rows: number[] = [];
+    for await (const batch of batches) {
+      rows.push(batch.numRows);
+      last.splice(0, Infinity, batch.get(batch.numRows - 2)?.toJSON(), batch.get(batch.numRows - 1)?.toJSON());
+    }
+    expect(rows).toEqual([65_536, 4465]);
+    expect(pauses).toBe(2 * target.fields.length);
+    expect(last).toMatchObject([
+      { x: 1, y: true, z: 'a', n: 5, k: null },
+      { x: 7, y: false, z: 'b', n: null, k: 'b' },
+    ]);
+  });
+
+  test('the line of a value that does not fit is found beyond the first part', async () => {
+    const types = { x: new Int16(), y: new Bool(), z: new Utf8(), n: new Float64(), ...time };
+    await expect((async () => fit(many('t x=0.5'), types))()).rejects.toMatchObject({ line: 70_001 });
   });
 
   test('whole numbers and doubles mix in a column of the frame, not in a new one', async () => {
