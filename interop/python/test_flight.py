@@ -101,6 +101,33 @@ class Calls(Flight):
         put(self.client, "flight-c", self.table.slice(0, 1))
         self.assertEqual(get(self.client, "flight-c").num_rows, 1)
 
+    def test_each_batch_with_metadata_is_acknowledged(self):
+        batch = self.table.to_batches()[0]
+        writer, reader = self.client.do_put(path_of("flight-acks"), self.table.schema)
+        with writer:
+            for number in range(3):
+                writer.write_with_metadata(batch, f"batch {number}".encode())
+                self.assertEqual(reader.read().to_pybytes(), f"batch {number}".encode())
+            writer.write_batch(batch)
+            writer.write_metadata(b"only metadata")
+            self.assertEqual(reader.read().to_pybytes(), b"only metadata")
+            writer.done_writing()
+            version = reader.read().to_pybytes()
+            self.assertIsNone(reader.read())
+        info = self.client.get_flight_info(path_of("flight-acks"))
+        self.assertEqual((info.app_metadata, info.total_records), (version, 4 * batch.num_rows))
+
+    def test_acknowledgements_may_be_read_at_the_end(self):
+        batch = self.table.to_batches()[0]
+        writer, reader = self.client.do_put(path_of("flight-acks"), self.table.schema)
+        with writer:
+            for number in range(200):
+                writer.write_with_metadata(batch, str(number).encode())
+            writer.done_writing()
+            results = [reader.read().to_pybytes() for _ in range(201)]
+            self.assertIsNone(reader.read())
+        self.assertEqual(results[:-1], [str(number).encode() for number in range(200)])
+
     def test_actions_are_listed(self):
         types = {action.type for action in self.client.list_actions()}
         self.assertTrue({"CreatePreparedStatement", "CancelFlightInfo", "CloseSession"} <= types, types)

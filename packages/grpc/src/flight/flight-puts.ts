@@ -11,6 +11,7 @@ import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
 import { authorizeStatement, parsedStatement, runUpdate, takesRows } from '../flight-sql/run-update.ts';
 import { flightTarget } from './flight-target.ts';
 import { type FlightUpload, flightUpload } from './flight-upload.ts';
+import type { Acknowledge } from './with-acknowledgements.ts';
 
 /** Dependencies of uploads. */
 export interface FlightPutsOptions {
@@ -24,9 +25,16 @@ export interface FlightPutsOptions {
 export type FlightPut = (
   call: CountedCall,
   messages: AsyncIterator<flight.FlightData, void, undefined>,
-  /** Runs a statement that was not prepared. */
-  engine: EngineName,
+  options: FlightPutOptions,
 ) => Promise<Uint8Array>;
+
+/** How an upload runs. */
+export interface FlightPutOptions {
+  /** Runs a statement that was not prepared. */
+  readonly engine: EngineName;
+  /** Called with the metadata of a message of a frame, when its rows are taken over. */
+  readonly acknowledge: Acknowledge;
+}
 
 /** Creates the handler of uploads. */
 export function createFlightPuts({ service, statements, decoders }: FlightPutsOptions): FlightPut {
@@ -93,14 +101,15 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
     });
   }
 
-  return async (call, messages, engine) => {
+  return async (call, messages, { engine, acknowledge }) => {
     const first = await messages.next();
     if (first.done === true) throw new ServiceError('invalid_argument', 'The upload has no message.');
     const target = flightTarget(first.value.flightDescriptor);
-    const upload = flightUpload(first.value, messages);
-    if (target.kind === 'command') return run(call, target.command, upload, engine);
+    // The result of a command is its first message: it acknowledges nothing.
+    if (target.kind === 'command') return run(call, target.command, flightUpload(first.value, messages), engine);
     call.traffic.hasRows = true;
-    const { info } = await service.putFrame(call, target.handle, { format: 'arrow', body: upload.body });
+    const { body } = flightUpload(first.value, messages, acknowledge);
+    const { info } = await service.putFrame(call, target.handle, { format: 'arrow', body });
     return Buffer.from(info.version);
   };
 }

@@ -19,6 +19,7 @@ import { createHandshake } from './handshake.ts';
 import { pacedMessages } from './paced-messages.ts';
 import { createRunningFlights } from './running-flights.ts';
 import { createTickets } from './tickets.ts';
+import { withAcknowledgements } from './with-acknowledgements.ts';
 
 /** Options of the Flight service. */
 export interface FlightServiceOptions {
@@ -125,7 +126,14 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
     },
 
     async *doPut(request, context) {
-      yield { appMetadata: await put(current(), withPace(request, pace, sizeOf), choiceOf(context).engine) };
+      const call = current();
+      const messages = withPace(request, pace, sizeOf);
+      const { engine } = choiceOf(context);
+      const results = withAcknowledgements(
+        (acknowledge) => put(call, messages, { engine, acknowledge }),
+        pace.idleTimeoutMs,
+      );
+      for await (const appMetadata of results) yield { appMetadata };
     },
 
     // eslint-disable-next-line require-yield -- It always throws.
@@ -151,8 +159,8 @@ function prefixFrom(expression: Uint8Array): ListOptions {
   return prefix === '' ? {} : { prefix };
 }
 
-function sizeOf({ dataHeader, dataBody }: flight.FlightData): number {
-  return dataHeader.length + dataBody.length;
+function sizeOf({ dataHeader, dataBody, appMetadata }: flight.FlightData): number {
+  return dataHeader.length + dataBody.length + appMetadata.length;
 }
 
 /** Whether a frame was dropped in the meantime. */

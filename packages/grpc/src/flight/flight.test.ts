@@ -48,6 +48,30 @@ describe('a frame', () => {
     expect((await get(flightClient, pathOf('ids'))).numRows).toBe(1);
   });
 
+  test('acknowledges the metadata of each message before the client sends the next, and its version last', async () => {
+    const { flightClient } = await startFlight();
+    const [schema, batch] = await messagesOf(ids(2));
+    const acknowledged: string[] = [];
+    let wake = deferred();
+    async function* upload() {
+      yield { ...schema, flightDescriptor: pathOf('acknowledged') };
+      for (const text of ['first', 'second']) {
+        wake = deferred();
+        yield { ...batch, appMetadata: Buffer.from(text) };
+        await wake.promise;
+      }
+      yield batch;
+      yield { appMetadata: Buffer.from('only metadata') };
+    }
+    for await (const { appMetadata } of flightClient.doPut(upload())) {
+      acknowledged.push(Buffer.from(appMetadata).toString());
+      wake.resolve();
+    }
+    const { appMetadata } = await flightClient.getFlightInfo(pathOf('acknowledged'));
+    expect(acknowledged).toEqual(['first', 'second', 'only metadata', Buffer.from(appMetadata).toString()]);
+    expect((await get(flightClient, pathOf('acknowledged'))).numRows).toBe(6);
+  });
+
   test('without rows has its columns', async () => {
     const { flightClient } = await startFlight();
     await put(flightClient, pathOf('none'), ids(0));
