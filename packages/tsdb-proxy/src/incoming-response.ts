@@ -61,7 +61,7 @@ export function receiveResponse(
 }
 
 /** A response with a complete body; creates a stream only if `body` is used. */
-class BufferedResponse implements TsdbResponse {
+export class BufferedResponse implements TsdbResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly bytes: Uint8Array;

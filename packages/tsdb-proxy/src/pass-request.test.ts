@@ -3,7 +3,16 @@ import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { SLOW } from '../../../test/tier.ts';
 import type { TsdbPassRequest } from './index.ts';
-import { aCall, bytesOf, failureOf, httpStandIn, proxyTo, type StandIn } from './testing/stand-in.ts';
+import {
+  aCall,
+  bytesOf,
+  closed,
+  failureOf,
+  httpStandIn,
+  proxyTo,
+  rawStandIn,
+  type StandIn,
+} from './testing/stand-in.ts';
 
 interface Seen {
   readonly method: string | undefined;
@@ -104,6 +113,16 @@ describe('a request that is passed on', () => {
     const hanging = await httpStandIn(() => undefined);
     const late = proxyTo(hanging, { timeoutMs: 50 }).forward(aCall(), get('/x'));
     expect(await failureOf(late)).toMatchObject({ code: 'deadline_exceeded' });
+  });
+
+  test('a redirect whose body has no end is complete without it, and its connection is closed', async () => {
+    const standIn = await rawStandIn((socket) => socket.write('HTTP/1.1 301 X\r\nLocation: /index.html\r\n\r\n\r\n'));
+    const proxy = proxyTo(standIn);
+    const response = await proxy.forward(aCall(), get('/'));
+    expect([response.status, response.headers]).toEqual([301, { location: '/index.html' }]);
+    expect(await bytesOf(response)).toHaveLength(0);
+    await closed(standIn.sockets[0]);
+    expect((await proxy.forward(aCall(), get('/'))).status).toBe(301);
   });
 
   test.each([

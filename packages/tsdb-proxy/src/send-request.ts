@@ -1,10 +1,11 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { ServiceError } from '@svc/errors';
 import type { Dispatcher } from 'undici';
 import { isBodiless, responseHeaders } from './response-headers.ts';
 import type { UpstreamRequest } from './upstream-request.ts';
 import { ForwardedRequest, type SentRequest } from './forwarded-request.ts';
 import { TsdbCredentialsError } from './tsdb-credentials-error.ts';
-import { type IncomingResponse, receiveResponse } from './incoming-response.ts';
+import { BufferedResponse, type IncomingResponse, receiveResponse } from './incoming-response.ts';
 import type { TsdbResponse } from './tsdb-proxy.ts';
 import { brokenOff, noResponse, redirected, unusableStatus } from './upstream-failures.ts';
 
@@ -44,6 +45,11 @@ export function sendRequest(pool: Dispatcher, upstream: UpstreamRequest, options
         if (refusal !== undefined) return upstream.abort(refusal);
         upstream.stopWaiting();
         const head = { status, headers: responseHeaders(received, hasBody && !isBodiless(status)) };
+        if (isRedirectUntilClose(status, received)) {
+          upstream.end();
+          resolve(new BufferedResponse(head, []));
+          return request.abort(new Error('a redirect needs no body'));
+        }
         response = receiveResponse(head, request, { upstream, idleTimeoutMs, resolve });
       },
       onResponseData(_controller, bytes) {
@@ -62,6 +68,15 @@ export function sendRequest(pool: Dispatcher, upstream: UpstreamRequest, options
       },
     });
   });
+}
+
+/**
+ * Whether the body of a redirect ends with its connection, which QuestDB leaves open: the redirect of `/` has neither a length nor
+ * chunks.
+ */
+function isRedirectUntilClose(status: number, headers: IncomingHttpHeaders): boolean {
+  const isRedirect = status >= 300 && status < 400 && status !== 304;
+  return isRedirect && headers['content-length'] === undefined && headers['transfer-encoding'] === undefined;
 }
 
 function textOf(header: string | string[] | undefined): string | undefined {
