@@ -97,6 +97,19 @@ describe('tsdb.forward = all', () => {
     ]);
   });
 
+  test.each([
+    ['a plain one', {}],
+    ['with a token', as('writer')],
+    ['a preflight', { origin: 'https://elsewhere.example', 'access-control-request-method': 'POST' }],
+  ])('OPTIONS, %s, says which methods there are, and never reaches the database', async (_name, headers) => {
+    const before = requests.length;
+    const answer = await server.fetch('/imp?name=t', { method: 'OPTIONS', headers });
+    const { status, headers: sent } = answer;
+    expect([status, sent.get('allow')]).toEqual([204, 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS']);
+    expect([...sent.keys()].filter((name) => /^(access-control|www-authenticate)/.test(name))).toEqual([]);
+    expect([await answer.text(), requests.length]).toEqual(['', before]);
+  });
+
   test.each(FORWARDED_WAYS.map((way) => [nameOf(way), way] as const))(
     '%s has its outcome for every caller',
     async (_name, way) => {
