@@ -1,0 +1,133 @@
+import { readFileSync } from 'node:fs';
+import { type Browser, chromium, type Download, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { bearer, callersFileOf, createCaller } from '../../apps/server/test/callers.ts';
+import { type ServerProcess, startProcess, testFile } from '../../apps/server/test/server-process.ts';
+import { exec } from './exec.ts';
+
+/** The console of the database asks its makers for news: no name but those of loopback has an address. */
+const ARGS = ['--no-sandbox', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost'];
+const SQL = 'select symbol, max(price) high from web_trades order by symbol;';
+const callers = { writer: createCaller('alpha', ['tsdb', 'write']), reader: createCaller('alpha', ['tsdb']) };
+
+let browser: Browser;
+
+beforeAll(async () => {
+  const questdb = inject('questdbUrl');
+  await exec(questdb, 'drop table if exists web_trades');
+  await exec(
+    questdb,
+    'create table web_trades (symbol symbol, price double, ts timestamp) timestamp(ts) partition by day bypass wal',
+  );
+  await exec(questdb, "insert into web_trades values ('BTC', 10.5, 0), ('ETH', 3.25, 1), ('BTC', 11.5, 2)");
+  browser = await chromium.launch({ executablePath: process.env['SVC_CHROMIUM'] ?? 'chromium', args: ARGS });
+});
+afterAll(async () => browser?.close());
+
+/** A server that forwards everything to the database. */
+const start = (env: Record<string, string> = {}) =>
+  startProcess({
+    env: {
+      SERVICE_TSDB_HTTP_URL: inject('questdbUrl'),
+      SERVICE_TSDB_FORWARD: 'all',
+      SERVICE_HTTP_CONSOLE: 'false',
+      SERVICE_HTTP_DEFAULT_FMT: 'json',
+      ...env,
+    },
+  });
+
+/** A server with authentication. */
+const startSecured = () => start({ SERVICE_AUTH_CALLERS_FILE: testFile('callers.toml', callersFileOf(callers)) });
+
+/** Opens the console of the database; every request of the page has the headers, as if a proxy adds them. */
+async function open({ url }: ServerProcess, extraHTTPHeaders: Record<string, string> = {}): Promise<Page> {
+  const context = await browser.newContext({ extraHTTPHeaders, viewport: { width: 1400, height: 900 } });
+  const page = await context.newPage();
+  const failed: string[] = [];
+  page.on('pageerror', ({ message }) => failed.push(message));
+  page.on('response', (response) => {
+    const { pathname } = new URL(response.url());
+    if (response.status() >= 400 && pathname !== '/imp') failed.push(`${response.status()} ${pathname}`);
+  });
+  onTestFinished(async () => {
+    await context.close();
+    expect(failed).toEqual([]);
+  });
+  page.setDefaultTimeout(60_000);
+  await page.goto(url);
+  await hook(page, 'schema-row').filter({ hasText: 'web_trades' }).waitFor();
+  return page;
+}
+
+const hook = (page: Page, name: string) => page.locator(`[data-hook=${name}]`);
+
+/** Types a statement into the editor and runs it; returns the cells of its rows. */
+async function run(page: Page, sql: string): Promise<string[]> {
+  const editor = page.locator('.monaco-editor .view-lines').first();
+  await editor.click();
+  await page.keyboard.insertText(sql);
+  await expect.poll(() => editor.innerText(), { timeout: 30_000 }).toContain('web_trades');
+  const answered = page.waitForResponse((response) => response.url().includes('max(price)'));
+  await hook(page, 'button-run-query').click();
+  expect((await answered).status()).toBe(200);
+  const cells = page.locator('.qg-c:not(:empty)');
+  await cells.first().waitFor();
+  return cells.allInnerTexts();
+}
+
+async function textOf(download: Download): Promise<string> {
+  return readFileSync(await download.path(), 'latin1');
+}
+
+/** Imports a file with the page; returns the status of its request, and what the page says of it. */
+async function importFile(page: Page, name: string): Promise<readonly [status: number, shown: string]> {
+  await hook(page, 'import-panel-button').click();
+  const chooser = page.waitForEvent('filechooser');
+  await hook(page, 'import-browse-from-disk').click();
+  await (await chooser).setFiles(testFile(name, 'id,name\n1,a\n2,b\n'));
+  const state = hook(page, 'import-file-status');
+  await state.filter({ hasText: 'Ready to upload' }).waitFor();
+  const answered = page.waitForResponse((response) => new URL(response.url()).pathname === '/imp');
+  await hook(page, 'import-upload-button').click();
+  const status = (await answered).status();
+  await state.filter({ hasText: /Imported|Upload error|Failed/i }).waitFor();
+  return [status, await state.innerText()];
+}
+
+describe("the database's own web console, through a server with tsdb.forward = all", { timeout: 240_000 }, () => {
+  test.each([
+    ['without authentication', start, {}],
+    ['with a token that a proxy adds', startSecured, { authorization: bearer(callers.writer.token) }],
+  ])('%s: lists tables, runs SQL, downloads and imports', async (name, startServer, headers) => {
+    const page = await open(await startServer(), headers);
+    expect(await run(page, SQL)).toEqual(['BTC', '11.5', 'ETH', '3.25']);
+    const parquet = page.waitForEvent('download');
+    await hook(page, 'download-parquet-button').click();
+    expect((await textOf(await parquet)).slice(0, 4)).toBe('PAR1');
+    await hook(page, 'download-dropdown-button').click();
+    const csv = page.waitForEvent('download');
+    await hook(page, 'download-csv-button').click();
+    expect(await textOf(await csv)).toBe('"symbol","high"\r\n"BTC",11.5\r\n"ETH",3.25\r\n');
+    const table = `web_${name.replaceAll(' ', '_')}.csv`;
+    expect(await importFile(page, table)).toEqual([200, expect.stringContaining('Imported')]);
+    const rows = () => exec(inject('questdbUrl'), `select id, name from '${table}' order by id`);
+    await expect
+      .poll(async () => (await rows()).dataset, { timeout: 30_000 })
+      .toEqual([
+        [1, 'a'],
+        [2, 'b'],
+      ]);
+    await hook(page, 'schema-row').filter({ hasText: table }).waitFor();
+  });
+
+  test('with a token that may not write: shows rows, and an import is refused', async () => {
+    const page = await open(await startSecured(), { authorization: bearer(callers.reader.token) });
+    expect(await run(page, SQL)).toEqual(['BTC', '11.5', 'ETH', '3.25']);
+    const [status] = await importFile(page, 'web_refused.csv');
+    expect(status).toBe(403);
+    expect(
+      (await exec(inject('questdbUrl'), "select table_name from tables() where table_name = 'web_refused.csv'"))
+        .dataset,
+    ).toEqual([]);
+  });
+});
