@@ -6,7 +6,8 @@ import { providePython } from '../../tools/python-environment.js';
 
 const NODE_CLIENT = { name: '@questdb/nodejs-client', version: '4.2.0' };
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache', import.meta.url));
-const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+/** The path of a file in this folder. */
+export const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
 /** Installs QuestDB's client for Node once, apart from the packages of the project. Returns its folder. */
 function provideNodeClient(): string {
@@ -24,9 +25,14 @@ function provideNodeClient(): string {
   return folder;
 }
 
+/** The folder of the programs of the Python packages: Python itself, and the command line of questdb-rest. */
+export function providePrograms(): string {
+  return providePython('interop-questdb', here('requirements.txt'));
+}
+
 /** The command lines of the programs that send rows with QuestDB's own clients, by language. */
 export function provideClients(): Readonly<Record<'Python' | 'Node', readonly [string, ...string[]]>> {
-  const python = join(providePython('interop-questdb', here('requirements.txt')), 'python');
+  const python = join(providePrograms(), 'python');
   return {
     Python: [python, '-W', 'error', here('send_lines.py')],
     Node: [process.execPath, here('send-lines.mjs'), provideNodeClient()],

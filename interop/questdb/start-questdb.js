@@ -15,6 +15,9 @@ const QUESTDB = {
   sha256: '939bc53ab22f93dbaa6545143a6e7c536d4904c07b7f2d381e8eef10436be062',
 };
 
+/** The version of the database. */
+export const QUESTDB_VERSION = QUESTDB.version;
+
 const START_TIMEOUT_MS = 180_000;
 const INTERNALS = ['jdk.internal.math', 'jdk.internal.vm'].flatMap((name) => [
   '--add-exports',

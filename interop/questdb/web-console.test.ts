@@ -3,7 +3,9 @@ import { type Browser, chromium, type Download, type Page } from 'playwright-cor
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { bearer, callersFileOf, createCaller } from '../../apps/server/test/callers.ts';
 import { type ServerProcess, startProcess, testFile } from '../../apps/server/test/server-process.ts';
+import { recordClients } from '../record-clients.js';
 import { exec } from './exec.ts';
+import { QUESTDB_VERSION } from './start-questdb.js';
 
 /** The console of the database asks its makers for news: no name but those of loopback has an address. */
 const ARGS = ['--no-sandbox', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost'];
@@ -129,5 +131,16 @@ describe("the database's own web console, through a server with tsdb.forward = a
       (await exec(inject('questdbUrl'), "select table_name from tables() where table_name = 'web_refused.csv'"))
         .dataset,
     ).toEqual([]);
+  });
+
+  test('is in the table of clients', () => {
+    const row = {
+      client: 'QuestDB web console',
+      version: QUESTDB_VERSION,
+      through: '`tsdb.forward = "all"`',
+      works: ['list of tables', 'SQL and rows', 'downloads as CSV and Parquet', 'import of a CSV file'],
+      lacks: ['signing in with a token: a proxy in front has to add it'],
+    };
+    expect(recordClients('questdb-web-console', [row])).toBe(true);
   });
 });
