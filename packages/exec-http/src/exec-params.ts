@@ -21,11 +21,11 @@ export function parseCount(name: string, text: string, hint: string): number {
 const LIMIT_HINT =
   'Write limit=100 for the first 100 rows, limit=11,20 for rows 11 to 20 (counted from 1), limit=11, for row 11 and all after it.';
 
-/** Parses the three forms of `limit`: `n`, `lo,hi` and `lo,`. */
+/** Parses the three forms of `limit`: `n`, `lo,hi` and `lo,`. The tools of QuestDB write `0,hi` for the first rows. */
 export function parseLimit(text: string): RowRange {
   if (!text.includes(',')) return { offset: 0, limit: parseCount('limit', text, LIMIT_HINT) };
   const [, lowText, highText] = /^([0-9]+),([0-9]*)$/.exec(text) ?? [];
-  const low = Number(lowText);
+  const low = Number(lowText) === 0 && highText !== '' ? 1 : Number(lowText);
   const high = highText === '' ? Infinity : Number(highText);
   const isRange = low >= 1 && high >= low && [low, high].every((n) => n === Infinity || Number.isSafeInteger(n));
   if (!isRange) {

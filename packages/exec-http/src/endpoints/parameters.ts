@@ -41,7 +41,7 @@ export const TARGET_PARAMS = { ...SOURCE_PARAMS, ...ENGINE_PARAMS } as const sat
 
 const TABLE_PARAMS = {
   limit: {
-    rule: '`n`: the first n rows. `lo,hi`: rows lo to hi, counted from 1, both included. `lo,`: from row lo to the end. Digits only, at most 2^53−1. Asking for more than `http.max_rows` is 400: rows are never dropped silently.',
+    rule: '`n`: the first n rows. `lo,hi`: rows lo to hi, counted from 1, both included; `0,hi` is `1,hi`. `lo,`: from row lo to the end. Digits only, at most 2^53−1. Asking for more than `http.max_rows` is 400: rows are never dropped silently.',
     schema: { type: 'string', pattern: '^[0-9]+(,[0-9]*)?$', examples: ['100', '11,20', '11,'] },
     isForwarded: true,
   },
