@@ -16,6 +16,8 @@ const ends: (() => Promise<void>)[] = [];
 
 let open: ServerProcess;
 let secured: ServerProcess;
+/** A server with frames, and without a database. */
+let frames: ServerProcess;
 
 beforeAll(async () => {
   const questdb = inject('questdbUrl');
@@ -29,6 +31,15 @@ beforeAll(async () => {
   const onEnd = (end: () => Promise<void>) => void ends.push(end);
   const file = testFile('callers.toml', callersFileOf({ writer }));
   open = await startProcess({ env, onEnd });
+  frames = await startProcess({
+    env: { SERVICE_SQL_DEFAULT_ENGINE: 'local', SERVICE_HTTP_DEFAULT_FMT: 'json' },
+    onEnd,
+  });
+  await frames.put('coins', [
+    { id: 1, name: 'ab' },
+    { id: 2, name: 'cd' },
+    { id: 3, name: 'ef' },
+  ]);
   secured = await startProcess({ env: { ...env, SERVICE_AUTH_CALLERS_FILE: file }, onEnd });
   return async () => {
     for (const end of ends) await end();
@@ -109,12 +120,70 @@ describe('questdb-rest through a server with tsdb.forward = all', { timeout: 180
   test.each(Object.entries(WORKS))('%s', async (_what, use) => use(open));
 
   test.each(Object.entries(WORKS))('with a token as the password: %s', async (_what, use) => use(secured));
+});
 
-  test('is in the table of clients', () => {
-    const through = '`tsdb.forward = "all"`';
-    const works = [...Object.keys(WORKS), 'a token as the password of any user'];
-    expect(
-      recordClients('questdb-rest', [{ client: 'questdb-rest', version: VERSION, through, works, lacks: [] }]),
-    ).toBe(true);
-  });
+/** A program that fails: what it printed. */
+const refusalOf = (running: Promise<string>): Promise<string> =>
+  running.then(
+    (printed) => printed,
+    (error: { stdout: string; stderr: string }) => error.stdout + error.stderr,
+  );
+
+/** What works with frames. */
+const WORKS_WITH_FRAMES: Readonly<Record<string, (server: ServerProcess) => Promise<void>>> = {
+  'queries of frames: `qdb-cli exec`, as JSON and as a table, and pages of them with `--limit`': async (server) => {
+    const select = 'select id, name from coins order by id';
+    expect(rowsOf(await run(server, ['qdb-cli', 'exec', '--limit', '0,2', '-q', select]))).toEqual([
+      [1, 'ab'],
+      [2, 'cd'],
+    ]);
+    expect(rowsOf(await run(server, ['qdb-cli', 'exec', '--limit', '3,3', '-q', select]))).toEqual([[3, 'ef']]);
+    expect(await run(server, ['qdb-cli', 'exec', '--psql', '-q', select])).toContain('|    1 | ab     |');
+  },
+  'export as CSV: `qdb-cli exp`': async (server) => {
+    expect(await run(server, ['qdb-cli', 'exp', 'from coins order by id'])).toBe('id,name\r\n1,ab\r\n2,cd\r\n3,ef\r\n');
+  },
+  'errors, with their position': async (server) => {
+    const printed = await refusalOf(run(server, ['qdb-cli', 'exec', '-q', 'select nothing from coins']));
+    expect(printed).toContain('HTTP 400');
+    expect(printed).toContain('"position": 7');
+  },
+};
+
+/** What does not work with frames. */
+const LACKS_WITH_FRAMES: Readonly<Record<string, (server: ServerProcess) => Promise<void>>> = {
+  'lists of tables: `tables()` is a function of QuestDB; use `show tables`': async (server) => {
+    expect(await refusalOf(run(server, ['qdb-cli', 'exec', '-q', 'tables()']))).toContain('HTTP 400');
+    expect(await run(server, ['qdb-cli', 'exec', '-q', 'show tables'])).toContain('"coins"');
+  },
+  '`imp`: put the file with `PUT /frames/{handle}`': async (server) => {
+    const file = testFile('x.csv', 'id\n1\n');
+    expect(await refusalOf(run(server, ['qdb-cli', 'imp', file, '--name', 'x']))).toContain('404');
+  },
+  '`chk` and `table_exists`: `/chk` asks the database, so they say that a frame does not exist': async (server) => {
+    expect(await run(server, ['qdb-cli', 'chk'], 'coins\n')).toContain('"status": "Does not exist"');
+  },
+};
+
+describe('questdb-rest with the frames of a server with sql.default_engine = local', { timeout: 180_000 }, () => {
+  test.each(Object.entries({ ...WORKS_WITH_FRAMES, ...LACKS_WITH_FRAMES }))('%s', async (_what, use) => use(frames));
+});
+
+test('questdb-rest is in the table of clients', () => {
+  const row = { client: 'questdb-rest', version: VERSION };
+  const rows = [
+    {
+      ...row,
+      through: '`tsdb.forward = "all"`',
+      works: [...Object.keys(WORKS), 'a token as the password of any user'],
+      lacks: [],
+    },
+    {
+      ...row,
+      through: '`sql.default_engine = "local"`',
+      works: Object.keys(WORKS_WITH_FRAMES),
+      lacks: Object.keys(LACKS_WITH_FRAMES),
+    },
+  ];
+  expect(recordClients('questdb-rest', rows)).toBe(true);
 });
