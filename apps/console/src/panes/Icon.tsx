@@ -18,10 +18,8 @@ const PATHS = {
   plus: 'M8 2.75v10.5M2.75 8h10.5',
   refresh: 'M13.5 8A5.5 5.5 0 1 1 11.6 3.85M13.5 1.75v3.5H10',
   search: 'M7 2.25a4.75 4.75 0 1 0 0 9.5 4.75 4.75 0 0 0 0-9.5ZM10.5 10.5l3.5 3.5',
-  star: 'M8 1.9l1.85 3.85 4.2.6-3.05 2.95.75 4.2L8 11.5l-3.75 2 .75-4.2L1.95 6.35l4.2-.6Z',
   sun: 'M8 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6ZM8 1v1.25M8 13.75V15M1 8h1.25M13.75 8H15M3 3l.9.9M12.1 12.1l.9.9M3 13l.9-.9M12.1 3.9 13 3',
   table: 'M2 3h12v10H2zM2 6.5h12M6 6.5V13',
-  trash: 'M2.5 4h11M6 4V2.25h4V4M4 4l.6 9.75h6.8L12 4M6.75 6.75v4.5M9.25 6.75v4.5',
   upload: 'M8 10.75V2.25M4.5 5.5 8 2l3.5 3.5M2.5 13.75h11',
   warning: 'M8 2 1.5 13.5h13ZM8 6.5v3.25M8 11.6v.2',
 } as const;
@@ -29,16 +27,15 @@ const PATHS = {
 export type IconName = keyof typeof PATHS;
 
 /** A small picture beside a text or in a button that has a name; screen readers skip it. */
-export function Icon({
-  name,
-  isFilled = false,
-}: {
-  readonly name: IconName;
-  readonly isFilled?: boolean;
-}): JSX.Element {
+export function Icon({ name }: { readonly name: IconName }): JSX.Element {
+  return <Picture path={PATHS[name]} />;
+}
+
+/** An icon that only code outside of the first load has. */
+export function Picture({ path, look = '' }: { readonly path: string; readonly look?: string }): JSX.Element {
   return (
-    <svg class={isFilled ? 'icon filled' : 'icon'} viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
-      <path d={PATHS[name]} />
+    <svg class={`icon ${look}`} viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+      <path d={path} />
     </svg>
   );
 }

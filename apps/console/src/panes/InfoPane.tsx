@@ -10,7 +10,7 @@ import { CopyButton } from './CopyButton.tsx';
 import { visibleText } from '../rows/visible-text.ts';
 import { curlToken } from './EmptyServer.tsx';
 import { ErrorBox } from './ErrorBox.tsx';
-import { Icon } from './Icon.tsx';
+import { Icon, Picture } from './Icon.tsx';
 import { useNow } from './use-now.ts';
 
 interface PaneProps {
@@ -128,7 +128,7 @@ const TTLS = [
 ] as const;
 
 function Expiry({ app, frame }: PaneProps): JSX.Element {
-  const [error, change] = useChange(app);
+  const { error, isRunning, change } = useChange(app);
   const left = timeLeft(frame.expires, useNow(frame.expires !== null) + app.clockAheadMs.value);
   return (
     <section>
@@ -140,13 +140,18 @@ function Expiry({ app, frame }: PaneProps): JSX.Element {
       </p>
       <p class="buttons">
         {TTLS.map(([title, ttl]) => (
-          <button key={ttl} type="button" onClick={() => change(() => setTtl(app.api, frame.handle, ttl))}>
+          <button
+            key={ttl}
+            type="button"
+            disabled={isRunning}
+            onClick={() => change(() => setTtl(app.api, frame.handle, ttl))}
+          >
             {title}
           </button>
         ))}
         <button
           type="button"
-          disabled={frame.expires === null}
+          disabled={isRunning || frame.expires === null}
           onClick={() => change(() => setTtl(app.api, frame.handle, null))}
         >
           Keep
@@ -158,9 +163,11 @@ function Expiry({ app, frame }: PaneProps): JSX.Element {
   );
 }
 
+const TRASH = 'M2.5 4h11M6 4V2.25h4V4M4 4l.6 9.75h6.8L12 4M6.75 6.75v4.5M9.25 6.75v4.5';
+
 function Drop({ app, frame }: PaneProps): JSX.Element {
   const isSure = useSignal(false);
-  const [error, change] = useChange(app);
+  const { error, isRunning, change } = useChange(app);
   const drop = async (): Promise<void> => {
     await dropFrame(app.api, frame.handle);
     app.notify(`${frame.handle} is dropped.`);
@@ -170,7 +177,7 @@ function Drop({ app, frame }: PaneProps): JSX.Element {
       <h2>Drop</h2>
       {isSure.value ? (
         <p class="buttons">
-          <button type="button" class="danger" onClick={() => change(drop)}>
+          <button type="button" class="danger" disabled={isRunning} onClick={() => change(drop)}>
             Drop {frame.handle} for good
           </button>
           <button type="button" onClick={() => (isSure.value = false)}>
@@ -180,7 +187,7 @@ function Drop({ app, frame }: PaneProps): JSX.Element {
       ) : (
         <p class="buttons">
           <button type="button" onClick={() => (isSure.value = true)}>
-            <Icon name="trash" /> Drop…
+            <Picture path={TRASH} /> Drop…
           </button>
         </p>
       )}
@@ -189,15 +196,29 @@ function Drop({ app, frame }: PaneProps): JSX.Element {
   );
 }
 
-/** Returns the error of the last change, and a function that makes one and loads the list again. */
-function useChange(app: AppState): readonly [Error | undefined, (change: () => Promise<void>) => void] {
+interface Change {
+  /** Why the last change failed. */
+  readonly error: Error | undefined;
+  /** Whether one is on its way: a second one would be refused. */
+  readonly isRunning: boolean;
+  /** Makes a change and loads the list again. */
+  readonly change: (change: () => Promise<void>) => void;
+}
+
+/** Makes changes of the frame, one at a time. */
+function useChange(app: AppState): Change {
   const error = useSignal<Error | undefined>(undefined);
-  const run = (change: () => Promise<void>): void => {
+  const isRunning = useSignal(false);
+  const run = async (change: () => Promise<void>): Promise<void> => {
     error.value = undefined;
-    change().then(
-      () => app.refreshFrames(),
-      (thrown: unknown) => (error.value = thrown instanceof Error ? thrown : new Error(String(thrown))),
-    );
+    isRunning.value = true;
+    try {
+      await change();
+      await app.refreshFrames();
+    } catch (thrown) {
+      error.value = thrown instanceof Error ? thrown : new Error(String(thrown));
+    }
+    isRunning.value = false;
   };
-  return [error.value, run];
+  return { error: error.value, isRunning: isRunning.value, change: (change) => void run(change) };
 }

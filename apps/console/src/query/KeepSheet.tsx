@@ -16,13 +16,15 @@ export function KeepSheet(props: {
   readonly onClose: () => void;
 }): JSX.Element {
   const { app, request, onClose } = props;
-  const show = async ({ rows, handle }: FrameInfo): Promise<void> => {
+  const show = async ({ rows, handle }: FrameInfo, isCancelled: () => boolean): Promise<void> => {
     app.notify(`Kept ${countOf(rows, 'row')} as ${handle}.`);
     await app.refreshFrames();
+    // A user who has closed the sheet is elsewhere.
+    if (isCancelled()) return;
     onClose();
     app.openFrame(handle);
   };
-  const keeping = useKeep(app, request, (frame) => void show(frame));
+  const keeping = useKeep(app, request, show);
   const error = keeping.error.value;
   return (
     <Dialog title="Keep the answer as a frame" name="keep" onClose={onClose}>

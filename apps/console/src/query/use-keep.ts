@@ -19,7 +19,11 @@ export interface Keeping {
 }
 
 /** Returns the state of the sheet that keeps the answer of a statement. What still runs ends with the sheet. */
-export function useKeep(app: AppState, request: RunRequest, onKept: (frame: FrameInfo) => void): Keeping {
+export function useKeep(
+  app: AppState,
+  request: RunRequest,
+  onKept: (frame: FrameInfo, isCancelled: () => boolean) => Promise<void>,
+): Keeping {
   const handle = useSignal('');
   const ttl = useSignal(defaultTtl(request.engine));
   const canReplace = useSignal(false);
@@ -45,8 +49,9 @@ export function useKeep(app: AppState, request: RunRequest, onKept: (frame: Fram
     const options = { handle: handle.value.trim(), ttl: ttl.value, canReplace: canReplace.value };
     try {
       const frame = await keepAnswer(app.api, { sql, engine, ...options, requestId, signal: abort.signal });
+      // Still running for the user, who must not keep it twice.
+      await onKept(frame, () => abort.signal.aborted);
       running.current = undefined;
-      onKept(frame);
     } catch (thrown) {
       if (abort.signal.aborted) return;
       running.current = undefined;

@@ -5,9 +5,11 @@ import type { AppState } from '../state/app-state.ts';
 import { countOf, formatCount, formatSpan, formatTime } from '../state/format.ts';
 import type { HistoryEntry } from '../state/history.ts';
 import { Dialog } from './Dialog.tsx';
-import { Icon } from '../panes/Icon.tsx';
+import { Picture } from '../panes/Icon.tsx';
 import { visibleLines } from '../rows/visible-text.ts';
 import { takeTypedAhead, textAfter } from './typed-ahead.ts';
+
+const STAR = 'M8 1.9l1.85 3.85 4.2.6-3.05 2.95.75 4.2L8 11.5l-3.75 2 .75-4.2L1.95 6.35l4.2-.6Z';
 
 /** More would make the list slow to open. */
 const MAX_SHOWN = 200;
@@ -91,7 +93,7 @@ function Entry(props: {
         title="Star"
         onClick={onStar}
       >
-        <Icon name="star" isFilled={entry.isStarred === true} />
+        <Picture path={STAR} look={entry.isStarred ? 'filled' : ''} />
       </button>
       <button type="button" class="entry" onClick={onOpen}>
         <code>{visibleLines(entry.sql.trim().slice(0, 300))}</code>
