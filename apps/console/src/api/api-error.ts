@@ -7,14 +7,20 @@ export class ApiError extends Error {
   /** Where in the SQL the error is, in characters from 0. */
   readonly position: number | undefined;
   readonly requestId: string | undefined;
+  /** How long the server asks to wait before the next try. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(message: string, details: Omit<ApiError, keyof Error>) {
+  constructor(
+    message: string,
+    details: Omit<ApiError, keyof Error | 'retryAfterMs'> & { readonly retryAfterMs?: number },
+  ) {
     super(message);
     this.code = details.code;
     this.status = details.status;
     this.hint = details.hint;
     this.position = details.position;
     this.requestId = details.requestId;
+    this.retryAfterMs = details.retryAfterMs;
   }
 }
 

@@ -78,11 +78,15 @@ function timeOf({ headers }: Response): number | undefined {
 /** Reads the error of a response; one that is not of this server has only its status. */
 async function errorFrom(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => '');
-  return errorFromText(response.status, text, response.headers.get('x-request-id') ?? undefined);
+  const { headers, status } = response;
+  return errorFromText(status, text, headers.get('x-request-id') ?? undefined, Number(headers.get('retry-after')));
 }
 
-/** Returns the error in the text of a response. */
-export function errorFromText(status: number, text: string, requestId?: string): ApiError {
+/** Longer waits are cut: a user who does nothing sees the server again. */
+const MAX_RETRY_AFTER_SECONDS = 300;
+
+/** Returns the error in the text of a response. `retryAfter` is the number of seconds in its header. */
+export function errorFromText(status: number, text: string, requestId?: string, retryAfter?: number): ApiError {
   const fields = parsedObject(text);
   const textOf = (name: string): string | undefined => {
     const value = fields[name];
@@ -95,6 +99,7 @@ export function errorFromText(status: number, text: string, requestId?: string):
     hint: textOf('hint'),
     position: typeof position === 'number' ? position : undefined,
     requestId: textOf('requestId') ?? requestId,
+    ...(retryAfter && { retryAfterMs: Math.min(retryAfter, MAX_RETRY_AFTER_SECONDS) * 1000 }),
   });
 }
 

@@ -1,12 +1,13 @@
 import { type Signal, signal } from '@preact/signals';
 import { ApiError, ServerGone } from '../api/api-error.ts';
 
-const DELAYS_MS = [500, 1000, 2000, 4000, 8000] as const;
+const DELAYS_MS = [500, 1000, 2000, 4000];
+const MAX_DELAY_MS = 8000;
 
 /** The last failure, and when what failed is tried again. */
 export interface Retries {
   readonly failure: Signal<Error | undefined>;
-  /** Something has failed. If the failure is temporary, it is tried again by itself, less and less often. */
+  /** Something has failed. If the failure is temporary, it is tried again by itself, less and less often, and not before the server allows it. */
   fail(error: unknown): void;
   succeed(): void;
   /** Tries again now. */
@@ -31,7 +32,8 @@ export function createRetries(again: () => void): Retries {
       failure.value = error instanceof Error ? error : new Error(String(error));
       clearTimeout(timer);
       if (!isTemporary(error)) return;
-      timer = setTimeout(retry, DELAYS_MS[Math.min(failures, DELAYS_MS.length - 1)]);
+      const delayMs = DELAYS_MS[failures] ?? MAX_DELAY_MS;
+      timer = setTimeout(retry, Math.max(delayMs, (error instanceof ApiError && error.retryAfterMs) || 0));
       failures += 1;
     },
     succeed() {

@@ -57,6 +57,25 @@ test.each([
   state.setVisible(false);
 });
 
+test.each([
+  ['3', POLL_MS],
+  ['60', 60_000],
+  ['3600', 300_000],
+  ['Wed, 21 Oct 2026 07:28:00 GMT', POLL_MS],
+])('a busy server that says Retry-After: %s is asked again after %i ms', async (seconds, afterMs) => {
+  const headers = { 'retry-after': seconds };
+  const busy = async (): Promise<Response> => Response.json({ error: 'Busy.' }, { status: 503, headers });
+  const { server, state } = create({ list: busy });
+  await pass(0);
+  expect([state.connection.value, state.framesFailure.value?.message]).toEqual(['ready', 'Busy.']);
+  delete server.list;
+  await pass(afterMs - 1);
+  expect(handles(state)).toEqual([]);
+  await pass(1);
+  expect([handles(state), state.framesFailure.value]).toEqual([['a'], undefined]);
+  state.setVisible(false);
+});
+
 describe('a server that answers', () => {
   test('is loaded at once, and its list is asked for again only as changed', async () => {
     const { server, state } = create();

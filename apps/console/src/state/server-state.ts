@@ -53,9 +53,12 @@ export function createServerState(connect: (observer: ApiObserver) => Api): Serv
     clearTimeout(timer);
     timer = setTimeout(() => void refresh(), afterMs);
   };
+  /** How long a busy server asked to be left alone. */
+  const waitMs = (): number => facts.framesFailure.peek()?.retryAfterMs ?? 0;
   function scheduleRetry(): void {
-    retryAtMs.value = Date.now() + retryMs;
-    schedule(retryMs);
+    const afterMs = Math.max(retryMs, waitMs());
+    retryAtMs.value = Date.now() + afterMs;
+    schedule(afterMs);
     retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
   }
   const api = connect({
@@ -79,7 +82,7 @@ export function createServerState(connect: (observer: ApiObserver) => Api): Serv
     await loader.load();
     running = undefined;
     if (connection.peek() === 'gone') scheduleRetry();
-    else if (connection.peek() === 'ready' && isVisible) schedule(POLL_MS);
+    else if (connection.peek() === 'ready' && isVisible) schedule(Math.max(POLL_MS, waitMs()));
   }
   function refresh(): Promise<void> {
     clearTimeout(timer);
@@ -183,7 +186,7 @@ function createLoader(api: Api, facts: ReturnType<typeof createFacts>) {
       framesFailure.value = thrown;
       info.value ??= await readInfo(api).catch(() => undefined);
       if (info.peek() !== undefined && connection.peek() !== 'signed-out') connection.value = 'ready';
-    }
+    } else framesFailure.value = undefined;
     // An answer that was cut off, or that is not of this server.
     if (connection.peek() === 'loading' || !(thrown instanceof ApiError)) {
       if (connection.peek() !== 'signed-out') connection.value = 'gone';
