@@ -115,6 +115,15 @@ test('a foreign page can neither put, append, drop nor query, nor read an answer
   expect(await (await server.fetch('/frames')).text()).toBe(before);
 });
 
+test('a foreign page cannot embed the console', async () => {
+  const { url } = await sharedProcess();
+  const { page } = await open(await serveForeignPage(), { expected: [/^/] });
+  const policy = page.waitForEvent('console', (message) => message.text().includes('frame-ancestors'));
+  await page.evaluate(`document.body.append(Object.assign(document.createElement('iframe'), { src: '${url}/' }))`);
+  await policy;
+  expect(page.frames().map((frame) => frame.url())).not.toContain(`${url}/`);
+});
+
 test('a name that is pointed at the server does not reach it', async () => {
   const server = await sharedProcess();
   await server.put('trades', [{ id: 1 }]);
