@@ -53,10 +53,8 @@ export function createServerState(connect: (observer: ApiObserver) => Api): Serv
     clearTimeout(timer);
     timer = setTimeout(() => void refresh(), afterMs);
   };
-  /** How long a busy server asked to be left alone. */
-  const waitMs = (): number => facts.framesFailure.peek()?.retryAfterMs ?? 0;
   function scheduleRetry(): void {
-    const afterMs = Math.max(retryMs, waitMs());
+    const afterMs = Math.max(retryMs, waitMs(facts));
     retryAtMs.value = Date.now() + afterMs;
     schedule(afterMs);
     retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
@@ -82,7 +80,7 @@ export function createServerState(connect: (observer: ApiObserver) => Api): Serv
     await loader.load();
     running = undefined;
     if (connection.peek() === 'gone') scheduleRetry();
-    else if (connection.peek() === 'ready' && isVisible) schedule(Math.max(POLL_MS, waitMs()));
+    else if (connection.peek() === 'ready' && isVisible) schedule(Math.max(POLL_MS, waitMs(facts)));
   }
   function refresh(): Promise<void> {
     clearTimeout(timer);
@@ -116,6 +114,11 @@ export function createServerState(connect: (observer: ApiObserver) => Api): Serv
       else if (connection.peek() === 'ready') clearTimeout(timer);
     },
   };
+}
+
+/** How long a busy server asked to be left alone. */
+function waitMs({ framesFailure }: ReturnType<typeof createFacts>): number {
+  return framesFailure.peek()?.retryAfterMs ?? 0;
 }
 
 /** The server says whole seconds, and its answer takes a while: less of a difference is none. */
