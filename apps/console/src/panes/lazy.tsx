@@ -38,7 +38,7 @@ export function lazy<Props extends object>(
       );
     return (
       <div class="lazy" role="alert">
-        <p>This part of the console could not be loaded. If it fails again, reload the page: what you typed is kept.</p>
+        <p>This part of the console could not be loaded. If it fails again, reload the page.</p>
         <button type="button" onClick={() => setState(({ attempt }) => ({ attempt: attempt + 1, hasFailed: false }))}>
           Try again
         </button>
