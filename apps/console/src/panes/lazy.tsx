@@ -38,7 +38,7 @@ export function lazy<Props extends object>(
       );
     return (
       <div class="lazy" role="alert">
-        <p>This part of the console could not be loaded. If it fails again, reload the page.</p>
+        <p>This part of the console could not be loaded.</p>
         <button type="button" onClick={() => setState(({ attempt }) => ({ attempt: attempt + 1, hasFailed: false }))}>
           Try again
         </button>
