@@ -263,7 +263,7 @@ func TestAdbcDescribesTheServer(t *testing.T) {
 			`{"info_name":4,"info_value":[1,false]}`)
 	reader, err = connection.GetTableTypes(t.Context())
 	check(t, err)
-	equal(t, rows(t, collect(t, reader)), `{"table_type":"TABLE"}`)
+	equal(t, rows(t, collect(t, reader)), `{"table_type":"table"}`)
 	schema, err := connection.GetTableSchema(t.Context(), nil, nil, "go_trades")
 	check(t, err)
 	sameColumns(t, schema, tradeSchema)

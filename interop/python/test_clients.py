@@ -271,10 +271,13 @@ class SqlAlchemy(ClientTest):
     @lacks("primary keys, so `create_all` of ORM classes: create the frame with SQL")
     def test_keys(self):
         sa.Table("alchemy_k", self.metadata, sa.Column("id", sa.BigInteger, primary_key=True))
-        with self.assertRaisesRegex(sa.exc.ProgrammingError, "a frame has no keys"):
+        with self.assertRaisesRegex(sa.exc.ProgrammingError, "a frame has no keys.* Leave PRIMARY KEY"):
             self.metadata.create_all(self.engine)
 
-    @lacks("`get_table_names`: the dialect lists only tables of the type `table`, and Flight SQL calls it `TABLE`")
+    @works("`get_table_names`, `MetaData.reflect`")
     def test_table_names(self):
         self.metadata.create_all(self.engine)
-        self.assertEqual(sa.inspect(self.engine).get_table_names(), [])
+        self.assertIn("alchemy_t", sa.inspect(self.engine).get_table_names())
+        reflected = sa.MetaData()
+        reflected.reflect(self.engine, only=lambda name, _: name.startswith("alchemy_t"))
+        self.assertEqual([column.name for column in reflected.tables["alchemy_t"].columns], ["id", "name", "at", "price", "ok"])

@@ -288,13 +288,13 @@ class Metadata(FlightSql):
         (table,) = schema["db_schema_tables"]
         self.assertEqual(
             (catalog["catalog_name"], schema["db_schema_name"], table["table_name"], table["table_type"]),
-            ("memory", "main", "sql_trades", "TABLE"),
+            ("memory", "main", "sql_trades", "table"),
         )
         self.assertEqual([column["column_name"] for column in table["table_columns"]], TRADES.schema.names)
 
     def test_knows_the_schema_of_a_table(self):
         self.assertEqual(self.connection.adbc_get_table_schema("sql_trades"), TRADES.schema)
-        self.assertEqual(self.connection.adbc_get_table_types(), ["TABLE"])
+        self.assertEqual(self.connection.adbc_get_table_types(), ["table"])
 
     def test_says_what_the_server_is(self):
         info = self.connection.adbc_get_info()

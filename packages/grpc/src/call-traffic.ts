@@ -19,6 +19,8 @@ export interface CallTraffic {
 /** A call whose traffic is counted. */
 export interface CountedCall extends Call {
   readonly traffic: CallTraffic;
+  /** What the client calls itself. */
+  readonly userAgent?: string | undefined;
 }
 
 /** Creates the traffic of a call that starts. */

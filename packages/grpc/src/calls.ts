@@ -154,6 +154,7 @@ function listenerOf(
         traceparent: textIn(metadata, 'traceparent'),
         tracestate: textIn(metadata, 'tracestate'),
       });
+      call.userAgent = textIn(metadata, 'user-agent');
       call.metadata = metadata;
       reports.start(call);
       const resume = (): void => storage.run(call, () => next(metadata));

@@ -19,6 +19,7 @@ export interface RunningCall extends CountedCall {
   tenant: string;
   caller: Caller | undefined;
   requestId: string;
+  userAgent: string | undefined;
   /** The metadata of the request, once it has arrived. */
   metadata: Metadata | undefined;
   trace: TraceContext | undefined;
@@ -54,6 +55,7 @@ export function createRunningCall(operation: string, { route = operation, peer }
     caller: undefined,
     client: clientOf(peer),
     requestId: '',
+    userAgent: undefined,
     metadata: undefined,
     traffic: createTraffic(),
     trace: undefined,

@@ -36,5 +36,8 @@ function withoutQuotes(definition: string): string {
 }
 
 function constraint(text: StatementText): Error {
-  return text.error('a frame has no keys, no constraints and no default values');
+  return text.error(
+    'a frame has no keys, no constraints and no default values',
+    'Leave PRIMARY KEY and other constraints out: the server would not enforce them. ORM classes with a primary key can use a frame that exists.',
+  );
 }

@@ -15,7 +15,7 @@ export interface StatementText {
   isAtEnd(): boolean;
   /** The rest, padded with blanks, so that error positions are valid for the whole statement. */
   rest(): string;
-  error(what: string): ServiceError;
+  error(what: string, hint?: string): ServiceError;
 }
 
 /** The statements that change frames, for hints. */
@@ -43,9 +43,9 @@ export function createStatementText(sql: string): StatementText {
     takeAt(BLANKS);
     return takeAt(pattern);
   }
-  function error(what: string): ServiceError {
+  function error(what: string, hint = UPDATES_HINT): ServiceError {
     return new ServiceError('invalid_sql', `Cannot read the statement: ${what}, at ${quoted(sql.slice(position))}.`, {
-      hint: UPDATES_HINT,
+      hint,
       // In code points, not in UTF-16 code units.
       position: Array.from(sql.slice(0, position)).length,
     });

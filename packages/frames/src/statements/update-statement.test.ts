@@ -124,6 +124,12 @@ describe('a statement', () => {
     expect(() => parseUpdate(sql)).toThrow(message);
   });
 
+  test('a constraint is refused with what to write instead', () => {
+    expect(() => parseUpdate('CREATE TABLE t (id BIGINT NOT NULL, PRIMARY KEY (id))')).toThrow(
+      expect.objectContaining({ code: 'invalid_sql', hint: expect.stringContaining('Leave PRIMARY KEY') }),
+    );
+  });
+
   test('reports error positions in code points', () => {
     expect(() => parseUpdate('/* 🦆 */ DROP TABLE é, b')).toThrow(expect.objectContaining({ position: 20 }));
     const update = parseUpdate('CREATE TABLE "🦆" AS oops');

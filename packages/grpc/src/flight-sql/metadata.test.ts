@@ -1,7 +1,8 @@
 import { status as Status } from '@grpc/grpc-js';
 import { flight, flightSql } from '@svc/proto';
 import { type Field, Int64, Table, tableFromIPC, vectorFromArray } from 'apache-arrow';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { createChannel } from 'nice-grpc';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { commandOf, createFlightClient, get, pathOf, put, rowsOf } from '../../test/flight-client.ts';
 import { collect, failureOf, startServer } from '../../test/start-server.ts';
 
@@ -40,6 +41,20 @@ describe('tables', () => {
         table_type: 'TABLE',
       })),
     );
+  });
+
+  test.each([
+    ['ADBC Flight SQL Driver v1.13.0', 'table'],
+    ['JDBC Flight SQL Driver', 'TABLE'],
+  ])('have the type that drivers like %s expect: %s', async (userAgent, type) => {
+    const { port } = await startServer();
+    const channel = createChannel(`127.0.0.1:${port}`, undefined, { 'grpc.primary_user_agent': userAgent });
+    onTestFinished(() => channel.close());
+    const client = createFlightClient(channel);
+    await put(client, pathOf('trades'), new Table({ id: vectorFromArray([1n], new Int64()) }));
+    for (const command of [tablesOf({}), tablesOf({ includeSchema: true }), commandOf('CommandGetTableTypes')]) {
+      expect((await get(client, command)).getChild('table_type')?.toArray()).toEqual([type]);
+    }
   });
 
   test.each([

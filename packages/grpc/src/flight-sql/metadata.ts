@@ -5,6 +5,7 @@ import type { flightSql } from '@svc/proto';
 import type { Service } from '@svc/service';
 import { Schema } from 'apache-arrow';
 import { CATALOG, SCHEMA, TABLE_TYPE } from '@svc/frames/statements';
+import type { CountedCall } from '../call-traffic.ts';
 import { withColumnMetadata } from './column-metadata.ts';
 import type { Command } from './command.ts';
 import { likePattern } from './like-pattern.ts';
@@ -48,10 +49,17 @@ const SCHEMAS: Readonly<Record<Exclude<MetadataCommand['name'], 'CommandGetTable
   CommandGetXdbcTypeInfo: XDBC_TYPES_SCHEMA,
 };
 
+/** A call that asks for metadata, with what its client calls itself. */
+export type MetadataCall = Call & Pick<CountedCall, 'userAgent'>;
+
 /** Returns the result of a command. */
-export async function readMetadata(service: Service, call: Call, command: MetadataCommand): Promise<FrameStream> {
+export async function readMetadata(
+  service: Service,
+  call: MetadataCall,
+  command: MetadataCommand,
+): Promise<FrameStream> {
   if (command.name === 'CommandGetCatalogs') return smallTable(CATALOGS_SCHEMA, [[CATALOG]]);
-  if (command.name === 'CommandGetTableTypes') return smallTable(TABLE_TYPES_SCHEMA, [[TABLE_TYPE]]);
+  if (command.name === 'CommandGetTableTypes') return smallTable(TABLE_TYPES_SCHEMA, [[tableTypeFor(call)]]);
   if (command.name === 'CommandGetTables') return readTables(service, call, command.message);
   if (command.name === 'CommandGetXdbcTypeInfo') return xdbcTypes(command.message.dataType);
   if (command.name === 'CommandGetSqlInfo') return sqlInfo(command.message.info, service);
@@ -67,14 +75,26 @@ function hasSchema(asked: Pick<flightSql.CommandGetDbSchemas, 'catalog' | 'dbSch
   return (asked.catalog ?? CATALOG) === CATALOG && likePattern(asked.dbSchemaFilterPattern)(SCHEMA);
 }
 
-async function readTables(service: Service, call: Call, asked: flightSql.CommandGetTables): Promise<FrameStream> {
+/**
+ * Returns the type of all tables. Drivers of ADBC call it `table`, those of JDBC `TABLE`: programs compare it with the word
+ * that their driver has for other databases.
+ */
+function tableTypeFor({ userAgent = '' }: MetadataCall): string {
+  return userAgent.startsWith('ADBC ') ? TABLE_TYPE.toLowerCase() : TABLE_TYPE;
+}
+
+async function readTables(
+  service: Service,
+  call: MetadataCall,
+  asked: flightSql.CommandGetTables,
+): Promise<FrameStream> {
   const { includeSchema, tableTypes } = asked;
   const isLike = likePattern(asked.tableNameFilterPattern);
   // Ignore case: Grafana asks for tables of the type `table`.
   const isType = tableTypes.length === 0 || tableTypes.some((type) => type.toUpperCase() === TABLE_TYPE);
   const isWanted = hasSchema(asked) && isType;
   const frames = isWanted ? (await service.listFrames(call)).filter(({ handle }) => isLike(handle)) : [];
-  const rowOf = ({ handle }: FrameInfo) => [CATALOG, SCHEMA, handle, TABLE_TYPE];
+  const rowOf = ({ handle }: FrameInfo) => [CATALOG, SCHEMA, handle, tableTypeFor(call)];
   if (!includeSchema) return smallTable(TABLES_SCHEMA, frames.map(rowOf));
   const described: (readonly unknown[])[] = [];
   for (const frame of frames) {

@@ -6,7 +6,7 @@ import type { EngineName, Service, SqlResult } from '@svc/service';
 import type { Schema } from 'apache-arrow';
 import { streamWithColumnMetadata } from '../flight-sql/column-metadata.ts';
 import { parseCommand } from '../flight-sql/command.ts';
-import { isMetadataCommand, type MetadataCommand, readMetadata } from '../flight-sql/metadata.ts';
+import { isMetadataCommand, type MetadataCall, type MetadataCommand, readMetadata } from '../flight-sql/metadata.ts';
 import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { parsedStatement, runUpdate } from '../flight-sql/run-update.ts';
 import { smallTable } from '../flight-sql/small-table.ts';
@@ -31,7 +31,7 @@ export interface FlightReads {
   /** Returns the schema of a descriptor as an encapsulated Arrow IPC message. */
   schema(call: Call, descriptor: flight.FlightDescriptor, engine: EngineName): Promise<Uint8Array>;
   /** Opens the data of a ticket. */
-  open(call: Call, ticket: Uint8Array): Promise<OpenFlight>;
+  open(call: MetadataCall, ticket: Uint8Array): Promise<OpenFlight>;
   /** Returns a new ticket for one that is still valid. */
   renew(call: Call, ticket: Uint8Array): flight.FlightEndpoint;
 }
