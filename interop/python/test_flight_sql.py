@@ -239,6 +239,13 @@ class Updates(FlightSql):
         self.query("CREATE TABLE sql_kept AS SELECT id FROM sql_trades WHERE id > ?", (1,))
         self.assertEqual(self.query("SELECT count(*) AS n FROM sql_kept").to_pylist(), [{"n": 2}])
 
+    def test_refuse_a_union_as_a_parameter(self):
+        values = pa.UnionArray.from_dense(pa.array([0], pa.int8()), pa.array([0], pa.int32()), [pa.array([1]), pa.array(["a"])])
+        bound = pa.record_batch([values], names=["0"])
+        self.query("CREATE TABLE sql_kept (id BIGINT)")
+        for sql in ("SELECT ? AS x", "INSERT INTO sql_kept VALUES (?)"):
+            self.assertRegex(str(self.refusal(sql, bound)), 'Parameter "0" has the Arrow type union.*Bind it in a column of one type')
+
     def test_insert_rows_in_the_types_of_the_table(self):
         self.query("CREATE TABLE sql_kept (id BIGINT, name TEXT, at TIMESTAMP)")
         at = dt.datetime(2024, 1, 2, 3, 4, 5, 678)

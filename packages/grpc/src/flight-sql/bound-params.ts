@@ -18,6 +18,19 @@ export async function boundParams(stream: FrameStream): Promise<readonly SqlValu
   return stream.schema.fields.map((field, i) => valueOf(field, batch.getChildAt(i)?.get(0), texts[i]));
 }
 
+/** The message of a column whose type no frame can have, such as a union. */
+const REFUSED_COLUMN = /^Column (?<rest>.*, which this server does not support\.)$/s;
+
+/** Returns the error of values that cannot be read. That of a type that no frame can have is in the words of parameters. */
+export function parameterError(error: unknown): unknown {
+  const rest = error instanceof ServiceError ? REFUSED_COLUMN.exec(error.message)?.groups?.['rest'] : undefined;
+  if (rest === undefined) return error;
+  return new ServiceError('invalid_argument', `Parameter ${rest}`, {
+    hint: 'Bind it in a column of one type, or as a text that the SQL casts. Run the statement once for the values of each type.',
+    cause: error,
+  });
+}
+
 async function* onlyBatch(batch: RecordBatch): AsyncGenerator<RecordBatch, void, undefined> {
   yield batch;
 }

@@ -2,7 +2,9 @@ import { status as Status } from '@grpc/grpc-js';
 import type { Engine } from '@svc/frames';
 import { Any, flight, flightSql } from '@svc/proto';
 import {
+  Data,
   DateDay,
+  DenseUnion,
   Field,
   Int64,
   Schema,
@@ -13,6 +15,7 @@ import {
   TimestampMicrosecond,
   TimestampNanosecond,
   Utf8,
+  Vector,
   vectorFromArray,
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
@@ -239,6 +242,22 @@ describe('a prepared statement', () => {
       code: Status.INVALID_ARGUMENT,
       details:
         '2 rows of parameters were bound, but a statement takes one. Bind one row at a time, and run the statement for each.',
+    });
+  });
+
+  test.each(['SELECT ? AS echo', 'INSERT INTO kept VALUES (?)'])('refuses a union: %s', async (statement) => {
+    const { sql } = await startSql();
+    const long = vectorFromArray([1n], new Int64());
+    await put(sql, pathOf('kept'), new Table({ id: long }));
+    const type = new DenseUnion([0, 1], [new Field('l', new Int64(), true), new Field('s', new Utf8(), true)]);
+    const children = [...long.data, ...vectorFromArray(['a'], new Utf8()).data];
+    const value = new Data(type, 0, 1, 0, [Int32Array.of(0), undefined, undefined, Int8Array.of(0)], children);
+    const { preparedStatementHandle } = await prepare(sql, statement);
+    const bound = preparedOf(preparedStatementHandle, statement.startsWith('SELECT') ? 'Query' : 'Update');
+    const failure = await failureOf((options) => put(sql, bound, new Table({ p: new Vector([value]) }), options));
+    expect(failure).toMatchObject({
+      code: Status.INVALID_ARGUMENT,
+      details: expect.stringMatching(/^Parameter "p" has the Arrow type union, .* Bind it in a column of one type/),
     });
   });
 

@@ -1,9 +1,9 @@
 import { ServiceError } from '@svc/errors';
-import type { Call, Decoders, SqlValue } from '@svc/frames';
+import type { Call, Decoders, FrameStream, SqlValue } from '@svc/frames';
 import { type flight, flightSql } from '@svc/proto';
 import type { EngineName, Service } from '@svc/service';
 import type { CountedCall } from '../call-traffic.ts';
-import { boundParams } from '../flight-sql/bound-params.ts';
+import { boundParams, parameterError } from '../flight-sql/bound-params.ts';
 import type { Command } from '../flight-sql/command.ts';
 import { ingest } from '../flight-sql/ingest.ts';
 import type { PreparedStatement, PreparedStatements } from '../flight-sql/prepared-statements.ts';
@@ -38,6 +38,14 @@ export interface FlightPutOptions {
 
 /** Creates the handler of uploads. */
 export function createFlightPuts({ service, statements, decoders }: FlightPutsOptions): FlightPut {
+  async function decoded(body: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<FrameStream> {
+    try {
+      return await decoders.decode('arrow', body, { signal });
+    } catch (error) {
+      throw parameterError(error);
+    }
+  }
+
   /** Reads the values that a client binds. They are complete when the client half-closes the call. */
   async function paramsOf(call: Call, upload: FlightUpload): Promise<readonly SqlValue[] | undefined> {
     const chunks: Uint8Array[] = [];
@@ -48,7 +56,7 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
       if (bytes > MAX_STATEMENT_PARAMS_BYTES) throw paramsTooLarge();
     }
     if (upload.rows() === 0) return undefined;
-    return boundParams(await decoders.decode('arrow', each(chunks), { signal: call.signal }));
+    return boundParams(await decoded(each(chunks), call.signal));
   }
 
   /** Runs an `INSERT` with the rows that a client binds, while they arrive. */
@@ -56,8 +64,7 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
     const done = new AbortController();
     try {
       const signal = AbortSignal.any([call.signal, done.signal]);
-      const rows = await decoders.decode('arrow', upload.body, { signal });
-      return await runUpdate(service, call, prepared, rows);
+      return await runUpdate(service, call, prepared, await decoded(upload.body, signal));
     } finally {
       // A refused statement has not read its rows, which hold a decoder until it is aborted.
       done.abort(new ServiceError('cancelled', 'The rows were abandoned.'));
