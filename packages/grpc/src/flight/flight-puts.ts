@@ -38,14 +38,6 @@ export interface FlightPutOptions {
 
 /** Creates the handler of uploads. */
 export function createFlightPuts({ service, statements, decoders }: FlightPutsOptions): FlightPut {
-  async function decoded(body: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<FrameStream> {
-    try {
-      return await decoders.decode('arrow', body, { signal });
-    } catch (error) {
-      throw parameterError(error);
-    }
-  }
-
   /** Reads the values that a client binds. They are complete when the client half-closes the call. */
   async function paramsOf(call: Call, upload: FlightUpload): Promise<readonly SqlValue[] | undefined> {
     const chunks: Uint8Array[] = [];
@@ -56,7 +48,7 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
       if (bytes > MAX_STATEMENT_PARAMS_BYTES) throw paramsTooLarge();
     }
     if (upload.rows() === 0) return undefined;
-    return boundParams(await decoded(each(chunks), call.signal));
+    return boundParams(await decoded(decoders, each(chunks), call.signal));
   }
 
   /** Runs an `INSERT` with the rows that a client binds, while they arrive. */
@@ -64,7 +56,7 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
     const done = new AbortController();
     try {
       const signal = AbortSignal.any([call.signal, done.signal]);
-      return await runUpdate(service, call, prepared, await decoded(upload.body, signal));
+      return await runUpdate(service, call, prepared, await decoded(decoders, upload.body, signal));
     } finally {
       // A refused statement has not read its rows, which hold a decoder until it is aborted.
       done.abort(new ServiceError('cancelled', 'The rows were abandoned.'));
@@ -119,6 +111,15 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
     const { info } = await service.putFrame(call, target.handle, { format: 'arrow', body });
     return Buffer.from(info.version);
   };
+}
+
+/** Decodes the values that a client binds. */
+async function decoded(decoders: Decoders, body: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<FrameStream> {
+  try {
+    return await decoders.decode('arrow', body, { signal });
+  } catch (error) {
+    throw parameterError(error);
+  }
 }
 
 async function* each(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array, void, undefined> {

@@ -13,7 +13,7 @@ import { withIdleTimeout } from '../with-idle-timeout.ts';
 import { createPendingQueries } from './pending-queries.ts';
 import { createFlightActions } from './flight-actions.ts';
 import { encodeFlightData, type FlightMessage } from './flight-data.ts';
-import { createFlightPuts } from './flight-puts.ts';
+import { createFlightPuts, type FlightPut } from './flight-puts.ts';
 import { createFlightReads } from './flight-reads.ts';
 import { createHandshake } from './handshake.ts';
 import { pacedMessages } from './paced-messages.ts';
@@ -126,14 +126,7 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
     },
 
     async *doPut(request, context) {
-      const call = current();
-      const messages = withPace(request, pace, sizeOf);
-      const { engine } = choiceOf(context);
-      const results = withAcknowledgements(
-        (acknowledge) => put(call, messages, { engine, acknowledge }),
-        pace.idleTimeoutMs,
-      );
-      for await (const appMetadata of results) yield { appMetadata };
+      yield* putResults(put, current(), withPace(request, pace, sizeOf), { ...choiceOf(context), ...pace });
     },
 
     // eslint-disable-next-line require-yield -- It always throws.
@@ -152,6 +145,17 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
       yield* actions.list();
     },
   };
+}
+
+/** Runs an upload, and yields its results. */
+async function* putResults(
+  put: FlightPut,
+  call: CountedCall,
+  messages: AsyncIterator<flight.FlightData, void, undefined>,
+  { engine, idleTimeoutMs }: Pick<EngineChoice, 'engine'> & Pick<UploadPace, 'idleTimeoutMs'>,
+): AsyncGenerator<{ readonly appMetadata: Uint8Array }, void, undefined> {
+  const results = withAcknowledgements((acknowledge) => put(call, messages, { engine, acknowledge }), idleTimeoutMs);
+  for await (const appMetadata of results) yield { appMetadata };
 }
 
 function prefixFrom(expression: Uint8Array): ListOptions {

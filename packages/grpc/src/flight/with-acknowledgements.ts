@@ -24,14 +24,16 @@ export async function* withAcknowledgements(
   let taken = withResolvers<void>();
   let outcome: { readonly result: Uint8Array } | { readonly error: unknown } | undefined;
 
+  function isFull(): boolean {
+    return !isAbandoned && (waiting.length > MAX_WAITING || waitingBytes > MAX_WAITING_BYTES);
+  }
+
   async function acknowledge(metadata: Uint8Array): Promise<void> {
     // A copy: the metadata is a part of a message, which would stay in memory as a whole.
     waiting.push(Uint8Array.from(metadata));
     waitingBytes += metadata.length;
     added.resolve();
-    while (!isAbandoned && (waiting.length > MAX_WAITING || waitingBytes > MAX_WAITING_BYTES)) {
-      await beforeTimeout(taken.promise, idleTimeoutMs);
-    }
+    while (isFull()) await beforeTimeout(taken.promise, idleTimeoutMs);
   }
 
   function end(how: NonNullable<typeof outcome>): void {

@@ -126,7 +126,7 @@ function rowsOf(whole: Data): LineRows {
 }
 
 /** The offsets and values of rows. */
-type Buffers = readonly [offsets: Data['valueOffsets'] | undefined, values: Data['values']];
+type Buffers = readonly [offsets: Int32Array | BigInt64Array | undefined, values: Uint8Array | Int32Array];
 
 /** Rows that are made as they are needed. */
 function madeRows(
