@@ -2,11 +2,11 @@ import { status as Status } from '@grpc/grpc-js';
 import type { Engine } from '@svc/frames';
 import { Any, flight, flightSql } from '@svc/proto';
 import {
-  Data,
   DateDay,
   DenseUnion,
   Field,
   Int64,
+  makeData,
   Schema,
   Table,
   tableFromIPC,
@@ -251,7 +251,7 @@ describe('a prepared statement', () => {
     await put(sql, pathOf('kept'), new Table({ id: long }));
     const type = new DenseUnion([0, 1], [new Field('l', new Int64(), true), new Field('s', new Utf8(), true)]);
     const children = [...long.data, ...vectorFromArray(['a'], new Utf8()).data];
-    const value = new Data(type, 0, 1, 0, [Int32Array.of(0), undefined, undefined, Int8Array.of(0)], children);
+    const value = makeData({ type, length: 1, typeIds: Int8Array.of(0), valueOffsets: Int32Array.of(0), children });
     const { preparedStatementHandle } = await prepare(sql, statement);
     const bound = preparedOf(preparedStatementHandle, statement.startsWith('SELECT') ? 'Query' : 'Update');
     const failure = await failureOf((options) => put(sql, bound, new Table({ p: new Vector([value]) }), options));
