@@ -83,42 +83,34 @@ export function serveInOrder(
   function enqueue(socket: Socket, task: () => void): void {
     const connection = connections.get(socket);
     if (connection === undefined) return;
-    const { running, waiting } = connection;
-    if (running === undefined && waiting.length === 0) return task();
-    waiting.push(task);
-    if (waiting.length >= MAX_WAITING && !connection.isPaused) {
-      // Every request before the last one is complete, so none needs more data from the socket.
-      connection.isPaused = true;
-      socket.pause();
-    }
-    return undefined;
+    if (connection.running === undefined && connection.waiting.length === 0) task();
+    else wait(socket, connection, task);
   }
 
   function start(socket: Socket, running: RunningRequest): void {
     const connection = connections.get(socket);
     if (connection === undefined) return;
     connection.running = running;
-    let isListening = false;
     running.response.once('close', () => {
       connection.running = undefined;
-      if (isListening) inFlight -= 1;
       // Yields to the event loop between requests, so that other connections make progress.
       if (connection.waiting.length > 0) setImmediate(() => startNext(socket, connection));
     });
-    turns.start(() => {
-      // The client has disconnected while the request waited for its turn.
-      if (running.response.destroyed) return;
-      isListening = true;
-      inFlight += 1;
-      if (isDraining) setImmediate(() => startLast(connection, running));
-      else listener(running.request, running.response);
-    });
+    turns.start(() => listen(connection, running));
   }
 
-  /** Starts a request of a server that drains, when the requests that arrived together with it are queued. */
-  function startLast(connection: Connection, running: RunningRequest): void {
-    closeAfter(connection, running);
-    listener(running.request, running.response);
+  function listen(connection: Connection, running: RunningRequest): void {
+    const { request, response } = running;
+    // The client has disconnected while the request waited for its turn.
+    if (response.destroyed) return;
+    inFlight += 1;
+    response.once('close', () => (inFlight -= 1));
+    if (!isDraining) return listener(request, response);
+    // The requests that arrived together with it are queued first.
+    setImmediate(() => {
+      closeAfter(connection, running);
+      listener(request, response);
+    });
   }
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
@@ -168,6 +160,15 @@ function openConnection(socket: Socket, onClose: () => void): Connection {
     onClose();
   });
   return connection;
+}
+
+/** Queues a task behind the earlier requests of its connection. */
+function wait(socket: Socket, connection: Connection, task: () => void): void {
+  connection.waiting.push(task);
+  if (connection.waiting.length < MAX_WAITING || connection.isPaused) return;
+  // Every request before the last one is complete, so none needs more data from the socket.
+  connection.isPaused = true;
+  socket.pause();
 }
 
 function startNext(socket: Socket, connection: Connection): void {
