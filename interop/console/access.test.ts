@@ -2,7 +2,15 @@ import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { bearer, CALLERS, callersFileOf } from '../../apps/server/test/callers.ts';
 import { sharedProcess, type ServerProcess, startProcess, testFile } from '../../apps/server/test/server-process.ts';
-import { cellsOf, expectAccessible, openFrame, runByKeyboard, useBrowser, WITHOUT_TOKEN } from './open-console.ts';
+import {
+  cellsOf,
+  dropFile,
+  expectAccessible,
+  openFrame,
+  runByKeyboard,
+  useBrowser,
+  WITHOUT_TOKEN,
+} from './open-console.ts';
 
 const open = useBrowser();
 
@@ -60,7 +68,7 @@ describe('with tokens', () => {
     await page.getByRole('tab', { name: 'Info' }).click();
     await page.getByRole('heading', { name: 'Download' }).waitFor();
     expect(await page.getByRole('heading', { name: /^(Drop|Expiry)$/ }).count()).toBe(0);
-    await dropFile(page);
+    await dropFile(page, "new File(['id\\n1\\n'], 'ids.csv')");
     await page.getByText('Your token may read frames but not put any.').waitFor();
     await runByKeyboard(page, 'select symbol from trades');
     await expect.poll(() => cellsOf(page)).toEqual(['BTC']);
@@ -87,17 +95,6 @@ describe('with tokens', () => {
     await expect.poll(() => cellsOf(page)).toEqual(['BTC']);
   });
 });
-
-/** Drops a small file on the page. */
-async function dropFile(page: Page): Promise<void> {
-  await page.evaluate(`(() => {
-    const dataTransfer = new DataTransfer();
-    dataTransfer.items.add(new File(['id\\n1\\n'], 'ids.csv'));
-    for (const type of ['dragover', 'drop']) {
-      document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
-    }
-  })()`);
-}
 
 describe.each([
   [true, 'are kept for the next browser tab', 1],

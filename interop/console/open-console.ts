@@ -85,6 +85,23 @@ export async function runByKeyboard(page: Page, sql: string): Promise<void> {
   await page.keyboard.press('Control+Enter');
 }
 
+/** Drops a file, given as an expression, when the page shows that it takes files: the code for it is loaded after the rest. */
+export async function dropFile(page: Page, file: string): Promise<void> {
+  const send = (type: string): Promise<void> =>
+    page.evaluate(`(() => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(${file});
+      document.body.dispatchEvent(new DragEvent('${type}', { dataTransfer, bubbles: true, cancelable: true }));
+    })()`);
+  await expect
+    .poll(async () => {
+      await send('dragover');
+      return page.locator('.drop-area').count();
+    })
+    .toBe(1);
+  await send('drop');
+}
+
 /** What a grid has until it has written all of its cells. */
 const IN_MOTION = '.grid-rest[hidden], .grid-scroll[aria-busy], .grid-rest [aria-busy]';
 

@@ -6,7 +6,16 @@ import type { FileChooser, Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { sharedProcess, startProcess, testFile } from '../../apps/server/test/server-process.ts';
 import { LOCAL_LISTENERS } from '../../tools/local-listeners.js';
-import { cellsOf, GONE, openFrame, runByKeyboard, takePicture, useBrowser, violationsIn } from './open-console.ts';
+import {
+  cellsOf,
+  dropFile,
+  GONE,
+  openFrame,
+  runByKeyboard,
+  takePicture,
+  useBrowser,
+  violationsIn,
+} from './open-console.ts';
 
 const open = useBrowser();
 
@@ -114,13 +123,7 @@ test('200 MB that are dropped show their progress, and the page stays usable', a
     "document.body.append(Object.assign(document.createElement('input'), { type: 'file', id: 'disk' }))",
   );
   await page.locator('#disk').setInputFiles(path);
-  await page.evaluate(`(() => {
-    const dataTransfer = new DataTransfer();
-    dataTransfer.items.add(document.querySelector('#disk').files[0]);
-    for (const type of ['dragover', 'drop']) {
-      document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
-    }
-  })()`);
+  await dropFile(page, "document.querySelector('#disk').files[0]");
   await page.getByLabel('Name of the frame').waitFor();
   await page.evaluate(`globalThis.sent = [];
     new MutationObserver(() => {
