@@ -1,27 +1,16 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
-import { startProcess } from '../../apps/server/test/server-process.ts';
 import { exec } from './exec.ts';
 import { provideClients } from './provide-clients.ts';
+import { startForwarding } from './start-forwarding.ts';
 
 const run = promisify(execFile);
-
-/** A server that forwards everything to the database. */
-const start = () =>
-  startProcess({
-    env: {
-      SERVICE_TSDB_HTTP_URL: inject('questdbUrl'),
-      SERVICE_TSDB_FORWARD: 'all',
-      SERVICE_HTTP_CONSOLE: 'false',
-      SERVICE_HTTP_DEFAULT_FMT: 'json',
-    },
-  });
 
 describe('with tsdb.forward = all', () => {
   test('the pages of the database are the same through the server, byte for byte', async () => {
     const questdb = inject('questdbUrl');
-    const server = await start();
+    const server = await startForwarding();
     const index = await (await fetch(`${questdb}/index.html`)).text();
     const assets = [...index.matchAll(/(?:src|href)="\.?(\/?assets\/[^"]+)"/g)].map(([, path = '']) =>
       path.replace(/^\/?/, '/'),
@@ -42,7 +31,7 @@ describe('with tsdb.forward = all', () => {
   });
 
   test('a file is imported with POST /imp', async () => {
-    const server = await start();
+    const server = await startForwarding();
     const form = new FormData();
     form.append('data', new Blob(['id,name\n1,a\n2,b\n'], { type: 'text/csv' }), 'x.csv');
     const answer = await server.fetch('/imp?fmt=json&name=imported&overwrite=true', { method: 'POST', body: form });
@@ -59,7 +48,7 @@ describe('with tsdb.forward = all', () => {
   test.each(Object.entries(provideClients()))(
     "QuestDB's client for %s writes to the database",
     async (language, command) => {
-      const server = await start();
+      const server = await startForwarding();
       const table = `through_${language.toLowerCase()}`;
       const [program, ...args] = command;
       await run(program, [...args, `http::addr=${new URL(server.url).host};auto_flush=off;`, table]);

@@ -8,6 +8,7 @@ import { type ServerProcess, startProcess, testFile } from '../../apps/server/te
 import { recordClients } from '../record-clients.js';
 import { exec } from './exec.ts';
 import { here, providePrograms } from './provide-clients.ts';
+import { startForwarding } from './start-forwarding.ts';
 
 const VERSION = '5.0.2';
 const programs = providePrograms();
@@ -27,10 +28,9 @@ beforeAll(async () => {
     'create table rest_trades (symbol symbol, price double, ts timestamp) timestamp(ts) partition by day bypass wal',
   );
   await exec(questdb, "insert into rest_trades values ('BTC', 10.5, 0), ('ETH', 3.25, 1)");
-  const env = { SERVICE_TSDB_HTTP_URL: questdb, SERVICE_TSDB_FORWARD: 'all', SERVICE_HTTP_DEFAULT_FMT: 'json' };
   const onEnd = (end: () => Promise<void>) => void ends.push(end);
   const file = testFile('callers.toml', callersFileOf({ writer }));
-  open = await startProcess({ env, onEnd });
+  open = await startForwarding({ onEnd });
   frames = await startProcess({
     env: { SERVICE_SQL_DEFAULT_ENGINE: 'local', SERVICE_HTTP_DEFAULT_FMT: 'json' },
     onEnd,
@@ -40,7 +40,7 @@ beforeAll(async () => {
     { id: 2, name: 'cd' },
     { id: 3, name: 'ef' },
   ]);
-  secured = await startProcess({ env: { ...env, SERVICE_AUTH_CALLERS_FILE: file }, onEnd });
+  secured = await startForwarding({ env: { SERVICE_AUTH_CALLERS_FILE: file }, onEnd });
   return async () => {
     for (const end of ends) await end();
   };

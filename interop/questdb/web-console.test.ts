@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import { type Browser, chromium, type Download, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { bearer, callersFileOf, createCaller } from '../../apps/server/test/callers.ts';
-import { type ServerProcess, startProcess, testFile } from '../../apps/server/test/server-process.ts';
+import { type ServerProcess, testFile } from '../../apps/server/test/server-process.ts';
 import { recordClients } from '../record-clients.js';
 import { exec } from './exec.ts';
+import { startForwarding } from './start-forwarding.ts';
 import { QUESTDB_VERSION } from './start-questdb.js';
 
 /** The console of the database asks its makers for news: no name but those of loopback has an address. */
@@ -26,26 +27,17 @@ beforeAll(async () => {
 });
 afterAll(async () => browser?.close());
 
-/** A server that forwards everything to the database. */
-const start = (env: Record<string, string> = {}) =>
-  startProcess({
-    env: {
-      SERVICE_TSDB_HTTP_URL: inject('questdbUrl'),
-      SERVICE_TSDB_FORWARD: 'all',
-      SERVICE_HTTP_CONSOLE: 'false',
-      SERVICE_HTTP_DEFAULT_FMT: 'json',
-      ...env,
-    },
-  });
-
 /** A server with authentication. */
-const startSecured = () => start({ SERVICE_AUTH_CALLERS_FILE: testFile('callers.toml', callersFileOf(callers)) });
+const startSecured = () =>
+  startForwarding({ env: { SERVICE_AUTH_CALLERS_FILE: testFile('callers.toml', callersFileOf(callers)) } });
 
 /** Opens the console of the database; every request of the page has the headers, as if a proxy adds them. */
 async function open({ url }: ServerProcess, extraHTTPHeaders: Record<string, string> = {}): Promise<Page> {
   const context = await browser.newContext({ extraHTTPHeaders, viewport: { width: 1400, height: 900 } });
   const page = await context.newPage();
   const failed: string[] = [];
+  // Chromium gives its pickers to the test from this line on. Set with the click, the listener could come after it.
+  page.on('filechooser', () => {});
   page.on('pageerror', ({ message }) => failed.push(message));
   page.on('response', (response) => {
     const { pathname } = new URL(response.url());
@@ -98,7 +90,7 @@ async function importFile(page: Page, name: string): Promise<readonly [status: n
 
 describe("the database's own web console, through a server with tsdb.forward = all", { timeout: 240_000 }, () => {
   test.each([
-    ['without authentication', start, {}],
+    ['without authentication', startForwarding, {}],
     ['with a token that a proxy adds', startSecured, { authorization: bearer(callers.writer.token) }],
   ])('%s: lists tables, runs SQL, downloads and imports', async (name, startServer, headers) => {
     const page = await open(await startServer(), headers);
