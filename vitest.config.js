@@ -25,10 +25,12 @@ export default defineConfig({
   test: {
     // Tests wait for what they expect, which may be late on a busy machine: these only end one that hangs.
     testTimeout: 60_000,
+    // Node loads what is built, without the transform of Vite.
+    server: { deps: { external: [/\/dist\//] } },
     hookTimeout: 60_000,
     expect: { poll: { timeout: 15_000 } },
-    // By default Vitest leaves one core free, which is half of a machine with two. A third worker runs while others wait.
-    maxWorkers: Math.max(3, availableParallelism() - 1),
+    // By default Vitest leaves one core free, which is half of a machine with two. Two more run while others wait.
+    maxWorkers: Math.max(4, availableParallelism() - 1),
     provide: { tier: 'fast' },
     tags: [{ name: 'slow', description: 'Takes a second or more: run by `npm run test:slow` alone.' }],
     projects: [
