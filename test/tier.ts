@@ -16,7 +16,7 @@ export function runs(count: number): number {
  * The rows of a long table of tests, by tier: every fourth is fast, the others are slow. Use it if each row takes time and
  * other tests show the same for all rows; pass the options to the tests of the rows.
  */
-export function byTier<Row>(rows: readonly Row[]): readonly (readonly [TestOptions, readonly Row[]])[] {
+export function byTier<const Row>(rows: readonly Row[]): readonly (readonly [TestOptions, readonly Row[]])[] {
   return [
     [{}, rows.filter((_, index) => index % 4 === 0)],
     [SLOW, rows.filter((_, index) => index % 4 !== 0)],

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
+import { byTier } from '../../../test/tier.ts';
 import { type StartedBinary, startBinary } from './run.ts';
 
 const LISTEN = ['--http-bind-address=127.0.0.1:0', '--grpc-host', '127.0.0.1', '--grpc-port=0', '--log-format=json'];
@@ -72,10 +73,12 @@ test('says where the console is if no browser can be opened', async () => {
   expect(await server.ran).toMatchObject({ code: 0 });
 });
 
-test.each([
+for (const [options, rows] of byTier<[what: string, file: () => string, code: number, sentence: RegExp]>([
   ['is missing', () => '/nowhere/trades.csv', 2, /cannot be read|There is no file|nowhere/],
   ['is broken', () => fileWith(workFolder(), 'broken.json', '[{"id": 1}, {'), 1, /error: /],
-])('a file that %s ends it with the code of svc put', async (_what, file, code, sentence) => {
-  const { ran } = startBinary(['serve', file(), ...LISTEN]);
-  expect(await ran).toMatchObject({ code, stderr: expect.stringMatching(sentence) });
-});
+])) {
+  test.each(rows)('a file that %s ends it with the code of svc put', options, async (_what, file, code, sentence) => {
+    const { ran } = startBinary(['serve', file(), ...LISTEN]);
+    expect(await ran).toMatchObject({ code, stderr: expect.stringMatching(sentence) });
+  });
+}

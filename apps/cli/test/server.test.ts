@@ -1,42 +1,49 @@
 // The real binary against the real server.
 import { describe, expect, test } from 'vitest';
+import { SLOW } from '../../../test/tier.ts';
 import { run, runBinary, startBinary } from './run.ts';
 import { ROWS, serveTests, startServer, stopServer } from './served.ts';
 
 const served = serveTests();
 const { svc } = served;
 
-test('a frame is put, read, listed and dropped', async () => {
-  expect(await svc(['ping'])).toEqual({ code: 0, stdout: expect.stringMatching(/^ok \(\d+\.\d ms\)\n$/), stderr: '' });
+const TABLE = [
+  '              id   price  sym',
+  '            LONG  DOUBLE  STRING',
+  '────────────────  ──────  ──────',
+  '9007199254740993     1.5  a',
+  '               2    null  "null"',
+  '               3    null  é\\n',
+  '3 rows',
+  '',
+];
+
+test('a frame is put, read and dropped', async () => {
   expect(await svc(['put', 'trades', '-', '--fmt', 'json'], ROWS)).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^trades: 3 rows, version \w+ \(new\)\n$/),
   });
-  expect((await svc(['get', 'trades'])).stdout.split('\n')).toEqual([
-    '              id   price  sym',
-    '            LONG  DOUBLE  STRING',
-    '────────────────  ──────  ──────',
-    '9007199254740993     1.5  a',
-    '               2    null  "null"',
-    '               3    null  é\\n',
-    '3 rows',
-    '',
-  ]);
-  expect((await svc(['get', 'trades', '--limit', '2,2', '--cols', 'sym,id'])).stdout.split('\n').slice(-3)).toEqual([
+  expect((await svc(['get', 'trades'])).stdout.split('\n')).toEqual(TABLE);
+  expect(await svc(['drop', 'trades'])).toEqual({ code: 0, stdout: 'dropped trades\n', stderr: '' });
+});
+
+test('a frame is listed, described and read in part', SLOW, async () => {
+  expect(await svc(['ping'])).toEqual({ code: 0, stdout: expect.stringMatching(/^ok \(\d+\.\d ms\)\n$/), stderr: '' });
+  expect(await svc(['put', 'parts', '-', '--fmt', 'json'], ROWS)).toMatchObject({ code: 0 });
+  expect((await svc(['get', 'parts', '--limit', '2,2', '--cols', 'sym,id'])).stdout.split('\n').slice(-3)).toEqual([
     '"null"     2',
     '1 of 3 rows',
     '',
   ]);
-  expect((await svc(['get', 'trades', '--json', '--limit', '1'])).stdout).toBe(
-    '{"query":"handle:trades","columns":[{"name":"id","type":"LONG"},{"name":"price","type":"DOUBLE"},' +
+  expect((await svc(['get', 'parts', '--json', '--limit', '1'])).stdout).toBe(
+    '{"query":"handle:parts","columns":[{"name":"id","type":"LONG"},{"name":"price","type":"DOUBLE"},' +
       '{"name":"sym","type":"STRING"}],"dataset":[[9007199254740993,1.5,"a"]],"count":1}',
   );
-  expect((await svc(['list', 'tra'])).stdout).toMatch(/\ntrades +3 +\d+ +3 .* never .*\n1 frame\n$/);
+  expect((await svc(['list', 'par'])).stdout).toMatch(/\nparts +3 +\d+ +3 .* never .*\n1 frame\n$/);
   expect((await svc(['list', 'x'])).stdout).toMatch(/\n0 frames\n$/);
-  expect((await svc(['describe', 'trades'])).stdout).toMatch(
-    /^handle +trades\nrows +3\n[^]*\nid +LONG +yes\n[^]*\n3 columns\n$/,
+  expect((await svc(['describe', 'parts'])).stdout).toMatch(
+    /^handle +parts\nrows +3\n[^]*\nid +LONG +yes\n[^]*\n3 columns\n$/,
   );
-  expect(await svc(['drop', 'trades'])).toEqual({ code: 0, stdout: 'dropped trades\n', stderr: '' });
 });
 
 test('the doctor finds the running server at its ports and at its URL', async () => {

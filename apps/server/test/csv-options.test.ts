@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { byTier } from '../../../test/tier.ts';
 import { type ServerProcess, startProcess } from './server-process.ts';
 
 let server: ServerProcess;
@@ -144,7 +145,7 @@ describe('skip', () => {
 
 describe('dateformat and timestampformat', () => {
   const FORMAT = 'dateformat=%25d/%25m/%25Y';
-  test.each<[what: string, params: string, body: string, types: string, rows: string]>([
+  for (const [options, cases] of byTier<[what: string, params: string, body: string, types: string, rows: string]>([
     [
       'all values',
       FORMAT,
@@ -196,11 +197,13 @@ describe('dateformat and timestampformat', () => {
       'd:DATE e:STRING',
       '[["2024-02-01T00:00:00.000Z","01/02/2024"]]',
     ],
-  ])('give the type to %s', async (_, params, body, types, rows) => {
-    expect(await put(params, body)).toEqual({ types, rows });
-  });
+  ])) {
+    test.each(cases)('give the type to %s', options, async (_, params, body, types, rows) => {
+      expect(await put(params, body)).toEqual({ types, rows });
+    });
+  }
 
-  test.each([
+  for (const [options, cases] of byTier([
     ['a day that does not exist', '01/02/2024\n31/02/2024'],
     ['a year of two digits', '01/02/2024\n01/02/24'],
     ['another order', '01/02/2024\n12/31/2024'],
@@ -208,20 +211,22 @@ describe('dateformat and timestampformat', () => {
     ['a word of DuckDB', 'infinity\nepoch'],
     ['spaces', '01/02/2024\n 01/02/2024'],
     ['a text after 25 000 rows', `${'01/02/2024\n'.repeat(25_000)}1.2.2024`],
-  ])('leave a column as text that has %s, and refuse it as a DATE', async (_, values) => {
-    expect(await put(FORMAT, `d\n${values}\n`)).toMatchObject({ types: 'd:STRING' });
-    const { length } = values.split('\n');
-    const line = values.startsWith('infinity') ? 2 : length + 1;
-    expect(await put(`${FORMAT}&columns=d:DATE`, `d\n${values}\n`)).toMatchObject({
-      status: 400,
-      code: 'invalid_data',
-      error: expect.stringMatching(
-        new RegExp(
-          `^Line ${line} of the CSV file, column "d": ".*" is not of the type DATE in the format "%d/%m/%Y"\\.$`,
+  ])) {
+    test.each(cases)('leave a column as text that has %s, and refuse it as a DATE', options, async (_, values) => {
+      expect(await put(FORMAT, `d\n${values}\n`)).toMatchObject({ types: 'd:STRING' });
+      const { length } = values.split('\n');
+      const line = values.startsWith('infinity') ? 2 : length + 1;
+      expect(await put(`${FORMAT}&columns=d:DATE`, `d\n${values}\n`)).toMatchObject({
+        status: 400,
+        code: 'invalid_data',
+        error: expect.stringMatching(
+          new RegExp(
+            `^Line ${line} of the CSV file, column "d": ".*" is not of the type DATE in the format "%d/%m/%Y"\\.$`,
+          ),
         ),
-      ),
+      });
     });
-  });
+  }
 
   test('read the rows of an append in the types of the frame', async () => {
     await put('', 'd,t,x\n2024-01-02,2024-01-02T03:04:05Z,1\n');

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import { byTier } from '../../../test/tier.ts';
 import { sendRaw, type ServerProcess, startProcess } from './server-process.ts';
 import { growthOfSlowRead } from './slow-reader.ts';
 import { closedPort, startTcpUpstream, startUpstream } from './upstream.ts';
@@ -45,23 +46,25 @@ describe('GET /exec?query= with a time-series database', () => {
     expect(await (await both.fetch(SQL)).text()).toBe('second');
   });
 
-  test.each<[status: number, type: string, body: string]>([
+  for (const [options, rows] of byTier<[status: number, type: string, body: string]>([
     [400, 'application/json; charset=utf-8', '{"query":"selec","error":"bad","position":0}'],
     [403, 'application/json', '{"error":"read only"}'],
     [500, 'text/html', '<h1>it broke</h1>'],
     [503, 'text/plain', 'busy'],
-  ])('%i of the database passes with its body', async (status, type, body) => {
-    const upstream = await startUpstream((_request, response) => {
-      response.writeHead(status, { 'content-type': type });
-      response.end(body);
+  ])) {
+    test.each(rows)('%i of the database passes with its body', options, async (status, type, body) => {
+      const upstream = await startUpstream((_request, response) => {
+        response.writeHead(status, { 'content-type': type });
+        response.end(body);
+      });
+      const response = await (await behind(upstream.url)).fetch(SQL);
+      expect([response.status, response.headers.get('content-type'), await response.text()]).toEqual([
+        status,
+        type,
+        body,
+      ]);
     });
-    const response = await (await behind(upstream.url)).fetch(SQL);
-    expect([response.status, response.headers.get('content-type'), await response.text()]).toEqual([
-      status,
-      type,
-      body,
-    ]);
-  });
+  }
 
   test('its credentials come from the settings and never from the client; a 401 is 502 and logged', async () => {
     const upstream = await startUpstream(({ headers }, response) => {
@@ -149,7 +152,7 @@ describe('GET /exec?query= with a time-series database', () => {
 });
 
 describe('a time-series database that fails', () => {
-  test.each<[name: string, upstream: () => Promise<string>, status: number, code: string]>([
+  for (const [options, rows] of byTier<[name: string, upstream: () => Promise<string>, status: number, code: string]>([
     ['refuses the connection', closedPort, 502, 'tsdb_failed'],
     [
       'resets before it answers',
@@ -187,15 +190,17 @@ describe('a time-series database that fails', () => {
       504,
       'deadline_exceeded',
     ],
-  ])('%s', async (_name, start, status, code) => {
-    const url = await start();
-    const server = await behind(url, '[tsdb]\ntimeout_ms = 1000\nconnect_timeout_ms = 500\n');
-    const response = await server.fetch(SQL);
-    const text = await response.text();
-    expect([response.status, (JSON.parse(text) as { code: string }).code]).toEqual([status, code]);
-    expect(text).not.toContain(new URL(url).port);
-    expect((await server.fetch('/ping')).status).toBe(200);
-  });
+  ])) {
+    test.each(rows)('%s', options, async (_name, start, status, code) => {
+      const url = await start();
+      const server = await behind(url, '[tsdb]\ntimeout_ms = 1000\nconnect_timeout_ms = 500\n');
+      const response = await server.fetch(SQL);
+      const text = await response.text();
+      expect([response.status, (JSON.parse(text) as { code: string }).code]).toEqual([status, code]);
+      expect(text).not.toContain(new URL(url).port);
+      expect((await server.fetch('/ping')).status).toBe(200);
+    });
+  }
 
   test('an INSERT is sent once, though its connection breaks', async () => {
     let arrived = 0;

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { FrameServiceDefinition } from '@svc/proto';
 import { createChannel, createClient } from 'nice-grpc';
 import { describe, expect, test } from 'vitest';
+import { byTier, SLOW } from '../../../test/tier.ts';
 import { METRICS } from '../src/metrics/metric-table.ts';
 import { bearer, CALLERS, callersFileOf } from './callers.ts';
 import { type ServerProcess, sendRaw, startProcess, testFile } from './server-process.ts';
@@ -140,21 +141,23 @@ describe('GET /metrics', () => {
     expect(await server.exited).toEqual({ code: 0, signal: null });
   });
 
-  test.each([
+  for (const [options, rows] of byTier([
     ['127.0.0.1:0', {}, [200, 200, 403, 403]],
     ['127.0.0.1:0', { SERVICE_HTTP_ALLOWED_HOSTS: 'data.example' }, [200, 200, 200, 403]],
     ['0.0.0.0:0', {}, [200, 200, 200, 200]],
-  ])('of metrics.bind_address %s with %j checks the Host', async (address, env, expected) => {
-    const server = await startProcess({ env: { SERVICE_METRICS_BIND_ADDRESS: address, ...env } });
-    const ready = await server.logged(({ message }) => message === 'ready');
-    const port = Number(new URL(String(ready['metrics'])).port);
-    const statusOf = async (host: string): Promise<number> => {
-      const head = `GET /metrics HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
-      return Number((await sendRaw(port, head)).split(' ', 2)[1]);
-    };
-    const hosts = [`127.0.0.1:${port}`, 'localhost', 'data.example', 'evil.example'];
-    expect(await Promise.all(hosts.map(statusOf))).toEqual(expected);
-  });
+  ])) {
+    test.each(rows)('of metrics.bind_address %s with %j checks the Host', options, async (address, env, expected) => {
+      const server = await startProcess({ env: { SERVICE_METRICS_BIND_ADDRESS: address, ...env } });
+      const ready = await server.logged(({ message }) => message === 'ready');
+      const port = Number(new URL(String(ready['metrics'])).port);
+      const statusOf = async (host: string): Promise<number> => {
+        const head = `GET /metrics HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+        return Number((await sendRaw(port, head)).split(' ', 2)[1]);
+      };
+      const hosts = [`127.0.0.1:${port}`, 'localhost', 'data.example', 'evil.example'];
+      expect(await Promise.all(hosts.map(statusOf))).toEqual(expected);
+    });
+  }
 
   test('a metrics.bind_address in use ends the server with 1 and names the setting', async () => {
     const other = await startProcess();
@@ -163,7 +166,7 @@ describe('GET /metrics', () => {
     await expect(starting).rejects.toThrow(`Cannot listen on ${address}, which metrics.bind_address names`);
   });
 
-  test('has the tenants of callers if metrics.tenant_label is set', async () => {
+  test('has the tenants of callers if metrics.tenant_label is set', SLOW, async () => {
     const file = testFile('callers.toml', callersFileOf(CALLERS));
     const tenants = { SERVICE_METRICS_TENANT_LABEL: 'true', SERVICE_METRICS_MAX_TENANTS: '1' };
     const server = await startProcess({ env: { SERVICE_AUTH_CALLERS_FILE: file, ...tenants } });

@@ -4,6 +4,7 @@ import { createServer, type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { byTier, SLOW } from '../../../test/tier.ts';
 import { LOCAL_LISTENERS } from '../../../tools/local-listeners.js';
 import { runToEnd, startProcess, tomlFile } from './server-process.ts';
 import { deferred, startTcpUpstream, startUpstream } from './upstream.ts';
@@ -16,9 +17,8 @@ async function takenPort(): Promise<number> {
 }
 
 describe('the start', () => {
-  test.each(['trace', 'info', 'ERROR', 'off'])(
-    'at log level %s one line says ready, with both addresses',
-    async (level) => {
+  for (const [options, rows] of byTier(['trace', 'info', 'ERROR', 'off'])) {
+    test.each(rows)('at log level %s one line says ready, with both addresses', options, async (level) => {
       const server = await startProcess({ args: ['--log-level', level] });
       const ready = server.log.filter((line) => line.message === 'ready');
       expect(ready).toMatchObject([
@@ -29,8 +29,8 @@ describe('the start', () => {
         },
       ]);
       if (level === 'off') expect(server.log).toHaveLength(1);
-    },
-  );
+    });
+  }
 
   test('--log-format text writes lines for people', async () => {
     const child = spawn(process.execPath, [
@@ -53,7 +53,7 @@ describe('the start', () => {
   test.each([
     ['HTTP', (port: number) => ['--http-bind-address', `127.0.0.1:${port}`], 'server.http_bind_address'],
     ['gRPC', (port: number) => ['--grpc-port', String(port)], 'server.grpc_port'],
-  ])('a %s port in use ends it with 1 and names address and setting', async (_name, args, setting) => {
+  ])('a %s port in use ends it with 1 and names address and setting', SLOW, async (_name, args, setting) => {
     const port = await takenPort();
     const given = args(port);
     const others = LOCAL_LISTENERS.filter((_, i) => LOCAL_LISTENERS[i - (i % 2)] !== given[0]);
@@ -175,7 +175,7 @@ describe('configuration', () => {
     expect(await printed({ HOME: home, SERVICE_CONFIG: '', SERVICE_GRPC_MAX_MESSAGE_BYTES: '' })).toContain('= 1111');
   });
 
-  test('RUST_LOG gives the global level, and SERVICE_LOG_LEVEL wins over it', async () => {
+  test('RUST_LOG gives the global level, and SERVICE_LOG_LEVEL wins over it', SLOW, async () => {
     const level = async (env: Record<string, string>): Promise<string | undefined> =>
       /^level = "(\w+)"/m.exec((await runToEnd(['--print-config'], env)).stdout)?.[1];
     expect(await level({})).toBe('info');

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { byTier } from '../../../test/tier.ts';
 import { sendRaw, sharedProcess, startProcess } from './server-process.ts';
 
 const MEGABYTE = Buffer.alloc(1024 * 1024, '1,2,3,4\n');
@@ -25,19 +26,25 @@ async function sendThenRead(port: number, head: string, tail: string): Promise<s
 
 const LAST = 'GET /ping HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
 
-test.each([
+for (const [options, rows] of byTier([
   ['of an unknown format', 'PUT /frames/t?fmt=nope HTTP/1.1', 415],
   ['to a path that is not there', 'PUT /nope HTTP/1.1', 404],
   ['of another origin', 'PUT /frames/t?fmt=csv HTTP/1.1\r\nOrigin: https://evil.example', 403],
   ['that is too large', 'PUT /frames/t?fmt=csv HTTP/1.1', 413],
   ['of rows that do not fit', 'PUT /frames/t HTTP/1.1\r\nContent-Type: application/json', 400],
   ['of too long SQL', 'POST /exec?fmt=json HTTP/1.1\r\nContent-Type: text/plain', 413],
-])('a client sees why its long upload %s is refused, and can use the connection', async (_name, head, status) => {
-  const { port } =
-    status === 413 ? await startProcess({ toml: '[http]\nmax_upload_bytes = 1_000_000\n' }) : await sharedProcess();
-  const answers = await sendThenRead(port, head, LAST);
-  expect([...answers.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, text]) => Number(text))).toEqual([status, 200]);
-});
+])) {
+  test.each(rows)(
+    'a client sees why its long upload %s is refused, and can use the connection',
+    options,
+    async (_name, head, status) => {
+      const { port } =
+        status === 413 ? await startProcess({ toml: '[http]\nmax_upload_bytes = 1_000_000\n' }) : await sharedProcess();
+      const answers = await sendThenRead(port, head, LAST);
+      expect([...answers.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, text]) => Number(text))).toEqual([status, 200]);
+    },
+  );
+}
 
 test('a client that closes its connection after a refused upload sees the response', { tags: ['slow'] }, async () => {
   const { port } = await sharedProcess();

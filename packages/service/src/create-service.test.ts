@@ -5,6 +5,7 @@ import { readRows } from '@svc/frames/testing';
 import { TsdbCredentialsError, type TsdbProxy, type TsdbResponse } from '@svc/tsdb-proxy';
 import { tableFromArrays } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
+import { byTier } from '../../../test/tier.ts';
 import { call, serviceWith } from '../test/service-with.ts';
 import { createService, type ServiceEvent } from './index.ts';
 
@@ -60,23 +61,29 @@ describe('frames', () => {
     expect(await service.listFrames(call)).toEqual([]);
   });
 
-  test.each([
+  for (const [options, rows] of byTier([
     ['an existing frame and ifAbsent', 'there', { ifAbsent: true }, 'handle_exists'],
     ['no frame and ifPresent', 'none', { ifPresent: true }, 'version_conflict'],
     ['another version', 'there', { ifVersion: 'x' }, 'version_conflict'],
-  ] as const)('the body of a write is not read if its condition fails: %s', async (_what, handle, condition, code) => {
-    const service = serviceWith();
-    await service.putFrame(call, 'there', json('[{"id":1}]'));
-    let isRead = false;
-    const body = (async function* () {
-      isRead = true;
-      yield* chunks('[]');
-    })();
-    const upload = { format: 'json', body } as const;
-    await expect(service.putFrame(call, handle, upload, condition)).rejects.toMatchObject({ code });
-    await expect(service.appendFrame(call, handle, upload, condition)).rejects.toMatchObject({ code });
-    expect(isRead).toBe(false);
-  });
+  ] as const)) {
+    test.each(rows)(
+      'the body of a write is not read if its condition fails: %s',
+      options,
+      async (_what, handle, condition, code) => {
+        const service = serviceWith();
+        await service.putFrame(call, 'there', json('[{"id":1}]'));
+        let isRead = false;
+        const body = (async function* () {
+          isRead = true;
+          yield* chunks('[]');
+        })();
+        const upload = { format: 'json', body } as const;
+        await expect(service.putFrame(call, handle, upload, condition)).rejects.toMatchObject({ code });
+        await expect(service.appendFrame(call, handle, upload, condition)).rejects.toMatchObject({ code });
+        expect(isRead).toBe(false);
+      },
+    );
+  }
 
   test('a refused put releases its decoder, so that any number of them can follow', async () => {
     const service = serviceWith();

@@ -15,8 +15,8 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
   afterEach(() => fixture.remove());
   afterAll(() => files.close());
 
-  // No tier, and one for all of them.
-  test.each([0, 1e9])('with %i bytes of memory a read among changes is of one whole version', (cacheBytes) =>
+  // No tier, one for about three of the frames, so that they come and go, and one for all of them.
+  test.each([0, 20_000, 1e9])('with %i bytes of memory a read among changes is of one whole version', (cacheBytes) =>
     readAmongChanges(fixture, cacheBytes),
   );
 });

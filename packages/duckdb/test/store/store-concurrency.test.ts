@@ -1,22 +1,13 @@
 import { tmpdir } from 'node:os';
-import { afterAll, afterEach, beforeEach, describe, test } from 'vitest';
-import { createStoreFixture, type StoreFixture } from '../../src/testing/store-fixture.ts';
-import { createTestFiles, FILE_KINDS } from '../../src/testing/test-files.ts';
+import { onTestFinished, test } from 'vitest';
+import { createStoreFixture } from '../../src/testing/store-fixture.ts';
+import { createTestFiles } from '../../src/testing/test-files.ts';
 import { readAmongChanges } from '../read-among-changes.ts';
 
-describe.each(FILE_KINDS)('with %s files', (kind) => {
-  const files = createTestFiles(kind, tmpdir());
-  let fixture: StoreFixture;
-
-  beforeEach(async () => {
-    fixture = await createStoreFixture(files);
-  });
-
-  afterEach(() => fixture.remove());
-  afterAll(() => files.close());
-
-  // A tier for about three of the frames, so that they come and go.
-  test.each([20_000])('with %i bytes of memory a read among changes is of one whole version', (cacheBytes) =>
-    readAmongChanges(fixture, cacheBytes),
-  );
+test('a read among changes is of one whole version, with memory for about three of the frames', async () => {
+  const files = createTestFiles('duckdb', tmpdir());
+  onTestFinished(() => files.close());
+  const fixture = await createStoreFixture(files);
+  onTestFinished(() => fixture.remove());
+  await readAmongChanges(fixture, 20_000);
 });

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '@svc/errors';
 import { Status } from 'nice-grpc';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { SLOW } from '../../../../test/tier.ts';
 import type { BoundStatement, Driver, DriverResult } from '../driver.ts';
 import {
   batchOf,
@@ -171,7 +172,7 @@ describe('a session', () => {
     expect(lost?.get('spark.sql.runSQLOnFiles')).toBe('false');
   });
 
-  test('has no template of more than 32 tenants', async () => {
+  test('has no template of more than 32 tenants', SLOW, async () => {
     const started = await start({ batches: THREE });
     await runAll(
       started,
