@@ -13,7 +13,7 @@ import { startServer } from '../tools/server-process.js';
 import { median } from './measure.js';
 import { writeResults } from './interleave.js';
 
-const ROWS = 5_000_000;
+const ROWS = 10_000_000;
 
 const file = (name) => fileURLToPath(new URL(name, import.meta.url));
 const python = join(providePython('interop-python', file('../interop/python/requirements.txt')), 'python');

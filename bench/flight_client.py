@@ -50,8 +50,8 @@ class Side:
 
 def frame_of(rows):
     random = np.random.default_rng(1)
-    integers = {f"i{n}": random.integers(0, 1_000_000, rows) for n in range(4)}
-    doubles = {f"x{n}": random.integers(0, 100_000, rows) / 100 for n in range(4)}
+    integers = {f"i{n}": random.integers(0, 1_000_000, rows) for n in range(2)}
+    doubles = {f"x{n}": random.integers(0, 100_000, rows) / 100 for n in range(2)}
     return pa.table({**integers, **doubles})
 
 

@@ -27,6 +27,11 @@ const SECTIONS = [
     },
   },
   {
+    name: 'one-core',
+    title: 'One core',
+    text: 'The same requests over 16 connections, with all threads of the server on one core and the client on the other. The other servers are stopped (`SIGSTOP`) while one is measured.',
+  },
+  {
     name: 'exports',
     title: 'All rows',
     text: 'Whole data sets over HTTP, one client; the other servers are stopped (`SIGSTOP`) while one is measured. CPU is that of the server process (for this server, without its child process); growth is that of its resident memory while it sends.',
@@ -41,6 +46,11 @@ const SECTIONS = [
     },
   },
   {
+    name: 'larger-than-memory',
+    title: 'Frames that are larger than the cache',
+    text: 'All rows of a frame of 30 million rows × 6, which take 1.1 GB in memory: with a cache of 512 MB, so that every read is from disk, against the same rows in memory. One client; Flight is read by pyarrow.',
+  },
+  {
     name: 'store',
     title: 'Frames on disk',
     text: 'Against DuckDB on the same Parquet files, in a separate process, without HTTP: the ratio is the time of this server to the time of DuckDB.',
@@ -53,7 +63,7 @@ const SECTIONS = [
   {
     name: 'sql',
     title: 'SQL',
-    text: 'SQL over frames (in a child process, including the check of the SQL and the transfer of Arrow batches), against DuckDB in a process that does nothing else, on the same files.',
+    text: 'SQL over frames (in a child process, including the check of the SQL and the transfer of Arrow batches), against DuckDB in a process that does nothing else, on the same files. *Over HTTP*: a file that was put, and the whole request over a kept connection, against DuckDB on the file as it was before it was put.',
   },
   { name: 'uploads', title: 'Uploads', text: 'One million rows, until they are on disk and acknowledged.' },
   {

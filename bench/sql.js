@@ -5,8 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDurableStore, createFrameFiles, createSqlEngine } from '../packages/duckdb/dist/index.js';
 import { compareTexts } from './compare-responses.js';
+import { provideDataSet } from './data-set.js';
+import { createClient } from './download.js';
 import { median } from './measure.js';
 import { startDuckdb } from './peers/duckdb-process.js';
+import { svc } from './peers/svc.js';
 import { interleave, writeResults } from './interleave.js';
 
 const SIZES = [1_000_000, 10_000_000];
@@ -95,6 +98,32 @@ function summed({ engine, duckdb }, aim) {
   };
 }
 
+/** A group-by over HTTP of a file that was put, against DuckDB on that file. */
+async function measureHttp(duckdb) {
+  const set = await provideDataSet('trades', SIZES[0]);
+  const server = await svc.start(set);
+  const client = createClient();
+  const over = (table) =>
+    `SELECT symbol, count(*), sum(price * quantity), max("at") FROM ${table} GROUP BY symbol ORDER BY symbol`;
+  try {
+    const url = `${server.url}${server.sql(over('trades')).path}`;
+    return await interleave(
+      {
+        engine: async () => {
+          const startMs = performance.now();
+          await client.read(url);
+          return performance.now() - startMs;
+        },
+        duckdb: async () => (await duckdb.run('query', over(`read_parquet('${set.files.parquet}')`))).ms,
+      },
+      { rounds: 25, warmUp: 5 },
+    );
+  } finally {
+    client.close();
+    await server.stop();
+  }
+}
+
 const directory = mkdtempSync(join(tmpdir(), 'svc-bench-'));
 const summary = {};
 const values = {};
@@ -126,6 +155,7 @@ try {
     await engine.close();
     await store.close();
   }
+  keep('group-by of 1 M rows over HTTP', await measureHttp(duckdb), AIM);
   console.table(summary);
   writeResults('sql', { summary, values });
 } finally {

@@ -1,4 +1,7 @@
-"""A pyarrow Flight server: frames in memory; each upload is written to Parquet and synced before it is acknowledged."""
+"""
+A pyarrow Flight server: frames in memory; each upload is written to Parquet and synced before it is acknowledged. The
+options are the fastest for numbers of many distinct values: no dictionaries, and row groups of a million rows.
+"""
 
 import os
 import sys
@@ -6,6 +9,9 @@ import sys
 import pyarrow as pa
 import pyarrow.flight as fl
 import pyarrow.parquet as pq
+
+ROW_GROUP_ROWS = 1 << 20
+OPTIONS = {"compression": "zstd", "compression_level": 3, "use_dictionary": False}
 
 
 class Server(fl.FlightServerBase):
@@ -27,14 +33,24 @@ class Server(fl.FlightServerBase):
         path = os.path.join(self.directory, name.decode())
         batches = []
         with open(path + ".new", "wb") as file:
-            with pq.ParquetWriter(file, reader.schema, compression="zstd", compression_level=3) as parquet:
+            with pq.ParquetWriter(file, reader.schema, **OPTIONS) as parquet:
+                first, rows = 0, 0
                 for chunk in reader:
-                    parquet.write_batch(chunk.data)
                     batches.append(chunk.data)
+                    rows += chunk.data.num_rows
+                    if rows >= ROW_GROUP_ROWS:
+                        write_group(parquet, batches[first:])
+                        first, rows = len(batches), 0
+                if rows > 0:
+                    write_group(parquet, batches[first:])
             file.flush()
             os.fsync(file.fileno())
         os.rename(path + ".new", path)
         self.frames[name] = pa.Table.from_batches(batches, reader.schema)
+
+
+def write_group(parquet, batches):
+    parquet.write_table(pa.Table.from_batches(batches), row_group_size=2 * ROW_GROUP_ROWS)
 
 
 if __name__ == "__main__":
