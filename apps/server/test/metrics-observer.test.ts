@@ -159,7 +159,7 @@ describe('other events', () => {
     [{ kind: 'scheduler_not_stopping', ...source }, { svc_scheduler_not_stopping_total: 1 }],
     [{ kind: 'engine_child_started', child: 'sql' }, { 'svc_engine_children{kind="sql"}': 1 }],
     [
-      { kind: 'engine_child_exited', child: 'files', reason: 'crashed' },
+      { kind: 'engine_child_exited', child: 'files', reason: 'crashed', requests: [] },
       { 'svc_engine_children{kind="files"}': -1, 'svc_engine_child_exits_total{kind="files",reason="crashed"}': 1 },
     ],
   ])('%j', (event, expected) => {

@@ -14,6 +14,8 @@ const MANY_ROWS = 'select range, range * 2 as twice from range(1000000000000)';
 
 const SLOW_MS = 50;
 
+const ENGINE_ENDED = 'A process of the engine has ended; another takes its place.';
+
 interface Shown {
   readonly id: string;
   readonly state: string;
@@ -93,6 +95,7 @@ beforeAll(async () => {
       SERVICE_SQL_MAX_CONCURRENT: '1',
       SERVICE_LOGGING_SLOW_QUERY_MS: String(SLOW_MS),
       SERVICE_LOG_LEVEL: 'debug',
+      SERVICE_LOGGING_ACCESS: 'errors',
     },
     onEnd: (end) => void ends.push(end),
   });
@@ -180,13 +183,20 @@ describe('a query is shown until it ends, and ends once,', () => {
     expect(await outcomesOf(server, 'kept')).toEqual(['cancelled']);
   });
 
-  test.runIf(existsSync('/proc'))('when its engine is killed', async () => {
-    const { answer } = await start(server, 'killed', 'running', target('/exec', ENDLESS));
+  test.runIf(existsSync('/proc'))('when its engine is killed: all lines have its request and its trace', async () => {
+    const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const headers = { traceparent: `00-${traceId}-00f067aa0ba902b7-01` };
+    const { answer } = await start(server, 'killed', 'running', target('/exec', ENDLESS), { headers });
     const killed = sqlChildrenOf(server);
     for (const pid of killed) process.kill(pid, 'SIGKILL');
     expect((await answer).status).toBeGreaterThanOrEqual(500);
     await isGone(server);
     expect(await outcomesOf(server, 'killed')).toEqual([expect.stringMatching(/^(error|oom)$/)]);
+    await server.logged((line) => line.message === 'access' && line['requestId'] === 'killed');
+    const lines = server.log.filter((line) => line['requestId'] === 'killed');
+    const messages = [ENGINE_ENDED, 'query_ended', 'request_answered', 'access'];
+    expect(lines.map(({ message }) => message)).toEqual(expect.arrayContaining(messages));
+    expect(new Set(lines.map((line) => line['traceId']))).toEqual(new Set([traceId]));
     // Until the server has seen that the idle ones ended too.
     await expect.poll(() => sqlChildrenOf(server).filter((pid) => killed.includes(pid))).toEqual([]);
     const next = await server.fetch(target('/exec', 'select 1'));

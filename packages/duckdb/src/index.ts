@@ -34,7 +34,9 @@ export type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, Writt
 export { createParquetEncoder, type ParquetEncoderOptions } from './files/parquet-encoder.ts';
 export type { FileEngineOptions } from './engine/file-engine.ts';
 export type { ChildOptions } from './engine/launch-child.ts';
+export type { ChildEnd } from './engine/child-exit.ts';
 export type { ChildLink } from './engine/child-link.ts';
+export type { OnSpans } from './engine/pending-request.ts';
 export {
   createPrivateDirectory,
   type LaterDirectory,

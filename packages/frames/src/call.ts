@@ -22,6 +22,9 @@ export interface Call {
   readonly isCancelled?: boolean;
 }
 
+/** The request of a client that causes some work of an engine. A `Call` is one. */
+export type RequestOrigin = Pick<Call, 'requestId' | 'trace'>;
+
 /** Who makes a call. `@svc/auth` finds it from the credentials of a request. */
 export interface Caller {
   /** Identifies the caller in the log. Not a secret. */

@@ -41,6 +41,17 @@ export interface StatementMonitor {
  */
 export type ChildExitReason = 'idle' | 'stopped' | 'recycled' | 'killed' | 'hung' | 'crashed' | 'out_of_memory';
 
+/** A part of the work of an engine's process on a request whose spans are recorded. */
+export interface EngineSpan {
+  readonly spanId: string;
+  /** The span that this one is part of: another one of the process, or that of the request. */
+  readonly parentSpanId: string;
+  readonly name: string;
+  readonly endedMsAgo: number;
+  readonly durationMs: number;
+  readonly attributes?: Readonly<Record<string, string | number>>;
+}
+
 /** Options of a query. */
 export interface QueryOptions {
   /** The values of `?` or `$1`, in order. Default: none. */

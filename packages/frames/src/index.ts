@@ -18,7 +18,7 @@
  * }
  * ```
  */
-export { type Call, type Caller, type Client, DEFAULT_TENANT, requestIdFrom } from './call.ts';
+export { type Call, type Caller, type Client, DEFAULT_TENANT, requestIdFrom, type RequestOrigin } from './call.ts';
 export {
   COLUMN_TYPES,
   type ColumnInfo,
@@ -56,6 +56,7 @@ export {
 export type {
   ChildExitReason,
   Engine,
+  EngineSpan,
   QueryOptions,
   QueryResult,
   QueuePlace,

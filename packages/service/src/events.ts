@@ -1,6 +1,6 @@
 import type { AuthEvent } from '@svc/auth';
 import type { ErrorCode, ServiceError } from '@svc/errors';
-import type { ChildExitReason, Client, TraceContext } from '@svc/frames';
+import type { ChildExitReason, Client, EngineSpan, RequestOrigin, TraceContext } from '@svc/frames';
 import type { SqlTarget } from './engine-names.ts';
 import type { QueryOutcome } from './query-outcome.ts';
 
@@ -97,7 +97,16 @@ export type ServiceEvent =
       readonly kind: 'engine_child_exited';
       readonly child: EngineChild;
       readonly reason: ChildExitReason;
+      /** The requests that it was working on, which fail unless it is replaced in time. */
+      readonly requests: readonly RequestOrigin[];
     }
+  /** A process of the engine has done some work on a request whose spans are recorded; there is none for others. */
+  | (RequestOrigin & {
+      readonly kind: 'engine_child_answered';
+      readonly child: EngineChild;
+      /** Each span is after those that are part of it. */
+      readonly spans: readonly EngineSpan[];
+    })
   /** A request without valid credentials; `reason` has no part of them. `operation`: as in `RequestDetails`. */
   | {
       readonly kind: 'caller_refused';

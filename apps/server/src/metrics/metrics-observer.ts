@@ -58,6 +58,7 @@ export function createMetricsObserver({ registry, maxTenants, hasCallers = false
       case 'callers_refused':
       case 'certificate_loaded':
       case 'certificate_refused':
+      case 'engine_child_answered':
       case 'frame_expiry_set':
       case 'frame_opened':
       case 'keys_loaded':

@@ -63,6 +63,7 @@ export function createLogObserver(log: Log): Observer {
         log.error(`${event.reason} The certificate from before stays in use.`);
         break;
       case 'request_started':
+      case 'engine_child_answered':
       case 'engine_child_started':
         break;
       case 'engine_child_exited':
@@ -82,10 +83,15 @@ export function createLogObserver(log: Log): Observer {
 }
 
 /** A fault of the engine is for the operator; other ends of its processes are part of the work. */
-function logExit(log: Log, { kind, child, reason }: EventOf<'engine_child_exited'>): void {
+function logExit(log: Log, { kind, child, reason, requests }: EventOf<'engine_child_exited'>): void {
   const isFault = reason === 'crashed' || reason === 'hung' || reason === 'out_of_memory';
-  if (isFault) log.warn('A process of the engine has ended; another takes its place.', { child, reason });
-  else log.debug(kind, { child, reason });
+  // A line for each request, so that a search for a request finds it.
+  const lines = requests.map(({ requestId, trace }) => ({ requestId, ...(trace && { traceId: trace.traceId }) }));
+  for (const request of lines.length === 0 ? [{}] : lines) {
+    const fields = { child, reason, ...request };
+    if (isFault) log.warn('A process of the engine has ended; another takes its place.', fields);
+    else log.debug(kind, fields);
+  }
 }
 
 function fieldsOf(event: ServiceEvent): LogFields {

@@ -104,6 +104,8 @@ async function openDirectory(
     maxQueued: sql.max_queued,
     startAheadMs: SQL_AHEAD_MS,
     onChild: (started) => observeChild(observe, 'sql', started),
+    onSpans: ({ requestId, trace }, spans) =>
+      observe({ kind: 'engine_child_answered', child: 'sql', requestId, trace, spans }),
   });
   return {
     store: withClose(store, () => decoders.close()),
@@ -117,7 +119,7 @@ async function openDirectory(
 /** Reports the start and the end of a child. */
 function observeChild(observe: Observer, child: EngineChild, { exited }: Pick<ChildLink, 'exited'>): void {
   observe({ kind: 'engine_child_started', child });
-  void exited.then((reason) => observe({ kind: 'engine_child_exited', child, reason }));
+  void exited.then((end) => observe({ kind: 'engine_child_exited', child, ...end }));
 }
 
 /** Wraps a store so that closing it also calls `close`. */

@@ -1,5 +1,5 @@
 import { ERROR_CODES, type ErrorCode } from '@svc/errors';
-import { startSpan, type TraceContext } from '@svc/frames';
+import { type EngineSpan, startSpan, type TraceContext } from '@svc/frames';
 import { type EventOf, type Observer, OTHER_ROUTE, type SqlTarget } from '@svc/service';
 import { HTTP_METHODS } from '../observers/http-methods.ts';
 import type { Span, SpanAttributes } from './span.ts';
@@ -63,6 +63,13 @@ export function createSpanObserver(record: (span: Span) => void, now: () => numb
     add(span, { name: event.kind === 'frame_put' ? 'put frame' : 'append frame', endMs, durationMs, attributes });
   }
 
+  function addWork(trace: TraceContext, spans: readonly EngineSpan[]): void {
+    const nowMs = now();
+    for (const { spanId, parentSpanId, endedMsAgo, ...step } of spans) {
+      add({ ...trace, spanId, parentSpanId }, { ...step, endMs: nowMs - endedMsAgo });
+    }
+  }
+
   return (event) => {
     // Most requests are not sampled: they must cost nothing.
     if (!('trace' in event) || event.trace?.isRecorded !== true) return;
@@ -77,6 +84,8 @@ export function createSpanObserver(record: (span: Span) => void, now: () => numb
       add(startSpan(trace), { name: 'read frame', endMs: now(), durationMs: event.durationMs });
     } else if (event.kind === 'frame_put' || event.kind === 'frame_appended') {
       addWrite(trace, event);
+    } else if (event.kind === 'engine_child_answered') {
+      addWork(trace, event.spans);
     }
   };
 }

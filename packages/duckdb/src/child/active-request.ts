@@ -1,4 +1,5 @@
 import type { BatchWriter } from '../wire/batch.ts';
+import type { RequestSpans } from './request-spans.ts';
 
 /** The child's side of one request. */
 export interface ActiveRequest {
@@ -15,6 +16,8 @@ export interface ActiveRequest {
   readonly incoming: ArrayBuffer[];
   /** Whether the last batch has been received. */
   readonly hasAll: boolean;
+  /** Undefined if the request is not traced. */
+  readonly spans: RequestSpans | undefined;
 }
 
 /** The parent cancelled the request. */

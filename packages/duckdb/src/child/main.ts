@@ -19,8 +19,10 @@ import { createSqlHandler } from './sql/sql-handler.ts';
 import { SqlFaultError } from '../wire/sql-fault.ts';
 import { SqlRefusal, UnreadableFrameError } from './sql/sql-refusal.ts';
 import { createFileHandler } from './files/file-handler.ts';
+import { createRequestSpans, type RequestSpans } from './request-spans.ts';
 import { UnstorableValue } from './columns/column-writer.ts';
 import type { ChildFailure, ChildSettings } from '../wire/file-requests.ts';
+import { monotonicMs, type Traceable } from '../wire/request-trace.ts';
 
 // The program of an engine child. It serves requests from the socket at file descriptor 3.
 const STDERR = 2;
@@ -64,9 +66,7 @@ if (maxRssBytes !== undefined) {
 
 function onMessage(kind: number, id: number, payload: ArrayBuffer): void {
   if (kind === MESSAGE.request) {
-    const active = createControlledRequest(id);
-    activeRequests.set(id, active);
-    void respond(active, run(active, payload));
+    run(id, payload);
     return;
   }
   if (kind === MESSAGE.ping) {
@@ -90,16 +90,26 @@ interface Handler<Request> {
   run(active: ActiveRequest, request: Request): Promise<unknown>;
 }
 
-function runner<Request>(handler: Handler<Request>) {
-  return (active: ActiveRequest, payload: ArrayBuffer): Promise<unknown> => handler.run(active, parseJson(payload));
+function runner<Request extends { readonly op: string }>(handler: Handler<Request>) {
+  return (id: number, payload: ArrayBuffer): void => {
+    const request: Request & Traceable = parseJson(payload);
+    const spans = request.trace && createRequestSpans(request.op, request.trace);
+    const active = createControlledRequest(id, spans);
+    activeRequests.set(id, active);
+    void respond(active, handler.run(active, request));
+  };
 }
 
 async function respond(active: ControlledRequest, result: Promise<unknown>): Promise<void> {
-  const { id } = active;
+  const { id, spans } = active;
   try {
-    send(MESSAGE.end, id, [jsonPayload(await result)]);
+    const response = await result;
+    if (spans !== undefined) send(MESSAGE.spans, id, [jsonPayload(spans.finish())]);
+    send(MESSAGE.end, id, [jsonPayload(response)]);
   } catch (error) {
-    send(MESSAGE.error, id, [jsonPayload(failureOf(error, active))]);
+    const failure = failureOf(error, active);
+    if (spans !== undefined) send(MESSAGE.spans, id, [jsonPayload(spans.finish(failure.code))]);
+    send(MESSAGE.error, id, [jsonPayload(failure)]);
   } finally {
     activeRequests.delete(id);
   }
@@ -132,13 +142,14 @@ interface ControlledRequest extends ActiveRequest {
   cancel(): void;
 }
 
-function createControlledRequest(id: number): ControlledRequest {
+function createControlledRequest(id: number, spans: RequestSpans | undefined): ControlledRequest {
   const controller = new AbortController();
   const credits = { count: BATCH_CREDITS };
   let wake: (() => void) | undefined;
   let hasAll = false;
   return {
     id,
+    spans,
     incoming: [],
     get hasAll() {
       return hasAll;
@@ -151,11 +162,13 @@ function createControlledRequest(id: number): ControlledRequest {
       const { parts, length } = batch.finish();
       // Only one large batch is in flight at a time.
       const needed = length > LARGE_BATCH_BYTES ? BATCH_CREDITS : 1;
+      const readyMs = spans === undefined ? 0 : monotonicMs();
       while (credits.count < needed && !controller.signal.aborted) {
         await new Promise<void>((resolve) => (wake = resolve));
       }
       if (controller.signal.aborted) throw new CancelledError();
       credits.count--;
+      spans?.sent(length, monotonicMs() - readyMs);
       const place = places?.put(parts, length);
       // Copied: the next batch is built in the same memory.
       if (place === undefined) send(MESSAGE.batch, id, [Buffer.concat(parts, length)]);

@@ -1,9 +1,21 @@
-import type { ChildExitReason } from '@svc/frames';
+import type { ChildExitReason, RequestOrigin } from '@svc/frames';
 import { ChildCrash } from './child-errors.ts';
+
+/** How a child ended. */
+export interface ChildEnd {
+  readonly reason: ChildExitReason;
+  /** The requests of clients that it was working on, each once. */
+  readonly requests: readonly RequestOrigin[];
+}
+
+/** What is known of a request in flight. */
+interface Owned {
+  readonly origin?: RequestOrigin | undefined;
+}
 
 /** The end of a child. */
 export interface ChildExit {
-  readonly exited: Promise<ChildExitReason>;
+  readonly exited: Promise<ChildEnd>;
   /** The error of requests, once the child is gone or must go. */
   readonly crash: ChildCrash | undefined;
   /**
@@ -11,16 +23,16 @@ export interface ChildExit {
    * itself.
    */
   plan(reason: ChildExitReason | undefined, error?: ChildCrash): void;
-  /** The child is gone. Without a plan, it has crashed. Returns the error of its requests. */
-  over(reason: string, lastWords: string): ChildCrash;
+  /** The child is gone. Without a plan, it has crashed. Returns the error of its requests, those in flight. */
+  over(reason: string, lastWords: string, inFlight: readonly Owned[]): ChildCrash;
 }
 
 /** Creates the end of a child that was just started. */
 export function createChildExit(): ChildExit {
   let crash: ChildCrash | undefined;
   let planned: ChildExitReason | undefined;
-  let settle = (_reason: ChildExitReason): void => undefined;
-  const exited = new Promise<ChildExitReason>((resolve) => (settle = resolve));
+  let settle = (_end: ChildEnd): void => undefined;
+  const exited = new Promise<ChildEnd>((resolve) => (settle = resolve));
   return {
     exited,
     get crash() {
@@ -30,10 +42,16 @@ export function createChildExit(): ChildExit {
       planned ??= reason;
       crash ??= error;
     },
-    over(reason, lastWords) {
+    over(reason, lastWords, inFlight) {
       crash ??= new ChildCrash(reason, lastWords);
-      settle(planned ?? (crash.isOutOfMemory ? 'out_of_memory' : 'crashed'));
+      const requests = originsOf(inFlight);
+      settle({ reason: planned ?? (crash.isOutOfMemory ? 'out_of_memory' : 'crashed'), requests });
       return crash;
     },
   };
+}
+
+function originsOf(inFlight: readonly Owned[]): readonly RequestOrigin[] {
+  const origins = inFlight.flatMap(({ origin }) => (origin === undefined ? [] : [origin]));
+  return [...new Map(origins.map((origin) => [origin.requestId, origin])).values()];
 }

@@ -1,10 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
-import type { ChildExitReason, StatementProgress } from '@svc/frames';
+import type { ChildExitReason, RequestOrigin, StatementProgress } from '@svc/frames';
 import type { ChildRequest } from '../wire/file-requests.ts';
 import type { ChildInDirectory } from './child-directory.ts';
 import { ChildCrash, ChildError } from './child-errors.ts';
-import { createChildExit } from './child-exit.ts';
+import { type ChildEnd, createChildExit } from './child-exit.ts';
 import { type ChildWatch, type ChildWatchOptions, createChildWatch, cpuTimeOf } from './child-watch.ts';
 import type { ArrivedBatch, BatchFile } from '../wire/batch-file.ts';
 import type { BatchPayload } from '../types/batch-codec.ts';
@@ -17,16 +17,20 @@ import {
   parseJson,
   wordsPayload,
 } from '../wire/messages.ts';
+import type { ChildSpan, Traceable } from '../wire/request-trace.ts';
 import type { SqlRequest } from '../wire/sql-requests.ts';
 
 /** A request to a child of either kind. */
-export type LinkRequest = ChildRequest | SqlRequest;
+export type LinkRequest = (ChildRequest | SqlRequest) & Traceable;
 
 /** Callbacks for the messages that a child sends in response to a request. */
 export interface ResponseHandlers {
+  /** The client's request that causes this one, if there is one. */
+  readonly origin?: RequestOrigin | undefined;
   batch(batch: ArrivedBatch): void;
   credit(count: number): void;
   progress(progress: StatementProgress): void;
+  spans(spans: readonly ChildSpan[]): void;
   /** The response, as JSON. */
   end(response: ArrayBuffer): void;
   fail(error: Error): void;
@@ -47,7 +51,7 @@ export interface ChildLink {
   /** False once it has exited or is about to. */
   readonly isAlive: boolean;
   /** Resolves when it has exited, or could not be started. */
-  readonly exited: Promise<ChildExitReason>;
+  readonly exited: Promise<ChildEnd>;
   /** Whether it responds; after its exit, the last known state. */
   readonly watch: Pick<ChildWatch, 'hasAnswered' | 'isResponding'>;
   /** Whether any request is in flight. */
@@ -98,7 +102,7 @@ export function createChildLink(launch: () => ChildInDirectory, { pingMs }: Link
   function onGone(reason: string, lastWords: string): void {
     isAlive = false;
     release(watch, socket, batchFile);
-    const crash = exit.over(reason, lastWords);
+    const crash = exit.over(reason, lastWords, [...inFlight.values()]);
     for (const id of inFlight.keys()) finish(id)?.fail(crash);
   }
 
@@ -201,6 +205,7 @@ function createReceiver({ inFlight, finish, batchFile, send }: Receiving): OnMes
     else if (kind === MESSAGE.placed) onPlaced(id, payload);
     else if (kind === MESSAGE.credit) inFlight.get(id)?.credit(new Uint32Array(payload)[0] ?? 0);
     else if (kind === MESSAGE.progress) inFlight.get(id)?.progress(progressFrom(payload));
+    else if (kind === MESSAGE.spans) inFlight.get(id)?.spans(parseJson(payload));
     else if (kind === MESSAGE.end) finish(id)?.end(payload);
     else if (kind === MESSAGE.error) finish(id)?.fail(new ChildError(parseJson(payload)));
   };

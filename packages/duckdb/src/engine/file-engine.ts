@@ -95,7 +95,7 @@ export function createFileEngine(options: FileEngineOptions): FileEngine {
       link = announced(startChild(options), options);
     }
     const child = link;
-    const running = startRequest<Response>(child, request, signal, partial);
+    const running = startRequest<Response>(child, request, { signal }, partial);
     // Runs before the caller sees the failure, so that its next request goes to a new child.
     running.response.catch((error: unknown) => {
       if (isOutOfMemory(error) || isBroken(error)) child.retire(isBroken(error) ? 'recycled' : 'out_of_memory');

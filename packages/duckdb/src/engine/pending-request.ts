@@ -1,6 +1,8 @@
 import { abortError, onAbort } from '@svc/errors';
+import { type EngineSpan, type RequestOrigin, traceHeaders } from '@svc/frames';
 import { type ArrivedBatch, PLACE_BYTES } from '../wire/batch-file.ts';
 import { parseJson } from '../wire/messages.ts';
+import { type ChildSpan, monotonicMs } from '../wire/request-trace.ts';
 import type { ChildLink, ResponseHandlers, RequestControl, LinkRequest } from './child-link.ts';
 
 /** Starts a request. */
@@ -85,22 +87,38 @@ export interface PendingRequest<Response> {
   readonly orFailed: <T>(promise: Promise<T>) => Promise<T>;
 }
 
-/** Starts a request. Aborting the signal cancels it. */
+/** Called with the spans of a child's work on a client's request. */
+export type OnSpans = (origin: RequestOrigin, spans: readonly EngineSpan[]) => void;
+
+/** The context of a request. */
+export interface RequestContext {
+  /** Aborting it cancels the request. */
+  readonly signal?: AbortSignal | undefined;
+  /** The client's request that causes this one, if there is one. */
+  readonly origin?: RequestOrigin | undefined;
+  /** Called if the origin is traced. */
+  readonly onSpans?: OnSpans | undefined;
+}
+
+/** Starts a request. */
 export function startRequest<Response>(
   link: ChildLink,
   request: LinkRequest,
-  signal: AbortSignal | undefined,
+  { signal, origin, onSpans }: RequestContext,
   partial: Partial<ResponseHandlers>,
 ): PendingRequest<Response> {
+  const isTraced = origin?.trace?.isRecorded === true && onSpans !== undefined;
   let control: RequestControl | undefined;
   let failure: Error | undefined;
   let onFailure: ((error: Error) => void) | undefined;
   let stopListening = (): void => undefined;
   const response = new Promise<Response>((resolve, reject) => {
-    control = link.begin(request, {
+    control = link.begin(isTraced ? withTrace(request, origin) : request, {
+      origin,
       batch: (batch) => batch.drop(),
-      credit: () => undefined,
-      progress: () => undefined,
+      credit: ignore,
+      progress: ignore,
+      spans: isTraced ? (spans) => onSpans(origin, engineSpans(spans)) : ignore,
       ...partial,
       end(result) {
         stopListening();
@@ -128,4 +146,21 @@ export function startRequest<Response>(
         promise.then(resolve, reject);
       }),
   };
+}
+
+function ignore(): void {}
+
+function withTrace(request: LinkRequest, { trace }: RequestOrigin): LinkRequest {
+  const { traceparent } = traceHeaders(trace);
+  return traceparent === undefined ? request : { ...request, trace: { traceparent, sentMs: monotonicMs() } };
+}
+
+/** Converts the times of spans to times before now. */
+function engineSpans(spans: readonly ChildSpan[]): readonly EngineSpan[] {
+  const nowMs = monotonicMs();
+  return spans.map(({ startMs, endMs, ...span }) => ({
+    ...span,
+    endedMsAgo: nowMs - endMs,
+    durationMs: endMs - startMs,
+  }));
 }

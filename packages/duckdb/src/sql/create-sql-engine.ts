@@ -13,6 +13,7 @@ import { type RecordBatch, Table, Utf8, vectorFromArray } from 'apache-arrow';
 import type { SqlParam } from '../wire/sql-requests.ts';
 import type { ChildLink } from '../engine/child-link.ts';
 import { sweepChildDirectories } from '../engine/child-directory.ts';
+import type { OnSpans } from '../engine/pending-request.ts';
 import { decodeBatch } from '../types/batch-codec.ts';
 import type { SqlFrames } from '../store/sql-frames.ts';
 import { parameterSchema } from './result-plan.ts';
@@ -46,6 +47,8 @@ export interface SqlEngineOptions extends SqlChildOptions {
   readonly startAheadMs?: number;
   /** Called with every child that is started. Default: none. */
   readonly onChild?: (child: Pick<ChildLink, 'exited'>) => void;
+  /** Called with the spans of a child's work on a call whose trace is recorded. Default: there are none. */
+  readonly onSpans?: OnSpans;
 }
 
 /** The version of DuckDB in the children. This process does not load it, so it cannot ask. */

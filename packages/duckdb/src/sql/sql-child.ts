@@ -1,6 +1,13 @@
 import type { ChildExitReason, StatementMonitor } from '@svc/frames';
 import type { SqlResponses, SqlRequest } from '../wire/sql-requests.ts';
-import { download, type DownloadOptions, type PendingRequest, startRequest } from '../engine/pending-request.ts';
+import {
+  download,
+  type DownloadOptions,
+  type OnSpans,
+  type PendingRequest,
+  type RequestContext,
+  startRequest,
+} from '../engine/pending-request.ts';
 import { type ChildLink, createChildLink, type ResponseHandlers } from '../engine/child-link.ts';
 import { ChildError } from '../engine/child-errors.ts';
 import { cpuTimeOf } from '../engine/child-watch.ts';
@@ -11,6 +18,12 @@ type RequestOf<Op extends SqlRequest['op']> = Extract<SqlRequest, { op: Op }>;
 
 /** Called with the progress of a request, a few times a second. */
 export type OnProgress = StatementMonitor['progressed'];
+
+/** The context of a request of a statement. */
+export interface StatementContext extends Pick<RequestContext, 'origin'> {
+  readonly signal: AbortSignal;
+  readonly onProgress?: OnProgress | undefined;
+}
 
 /** A locked child. It processes one request at a time. */
 export interface SqlChild {
@@ -25,13 +38,12 @@ export interface SqlChild {
   tenant: string | undefined;
   call<Op extends Exclude<SqlRequest['op'], 'rows'>>(
     request: RequestOf<Op>,
-    signal: AbortSignal,
-    onProgress?: OnProgress,
+    context: StatementContext,
   ): Promise<SqlResponses[Op]>;
   /** Yields the batches of a statement with backpressure. */
   rows(
     request: RequestOf<'rows'>,
-    options: DownloadOptions & { readonly signal: AbortSignal; readonly onProgress?: OnProgress | undefined },
+    options: DownloadOptions & StatementContext,
   ): AsyncGenerator<ArrayBuffer, number, undefined>;
   /** Resolves when the last request is done or the child has exited. */
   settled(): Promise<void>;
@@ -42,19 +54,23 @@ export interface SqlChild {
 /** Linux reports CPU time in hundredths of a second. */
 const TICK_MS = 10;
 
-/** Starts a locked child. */
-export function createSqlChild(options: SqlChildOptions): SqlChild & Pick<ChildLink, 'exited'> {
+/** Starts a locked child. `onSpans`: called with the spans of its work on requests that are traced. */
+export function createSqlChild(
+  options: SqlChildOptions & { readonly onSpans?: OnSpans | undefined },
+): SqlChild & Pick<ChildLink, 'exited'> {
+  const { onSpans } = options;
   const launched = launchSqlChild(options);
   const link = createChildLink(() => launched);
   let last: Promise<unknown> = Promise.resolve();
 
   function begin<Response>(
     request: SqlRequest,
-    signal: AbortSignal,
+    { signal, origin, onProgress }: StatementContext,
     handlers: Partial<ResponseHandlers> = {},
   ): PendingRequest<Response> {
     signal.throwIfAborted();
-    const running = startRequest<Response>(link, request, signal, handlers);
+    const all = onProgress === undefined ? handlers : { ...handlers, progress: onProgress };
+    const running = startRequest<Response>(link, request, { signal, origin, onSpans }, all);
     // The caller handles the failure through `response`.
     last = running.response.catch((error: unknown) => {
       if (isSpoilt(error)) return link.close('recycled');
@@ -75,17 +91,10 @@ export function createSqlChild(options: SqlChildOptions): SqlChild & Pick<ChildL
     },
     priority: launched.priority,
     tenant: undefined,
-    call: async <Op extends Exclude<SqlRequest['op'], 'rows'>>(
-      request: RequestOf<Op>,
-      signal: AbortSignal,
-      onProgress?: OnProgress,
-    ) => begin<SqlResponses[Op]>(request, signal, onProgress && { progress: onProgress }).response,
-    rows: (request, { signal, onProgress, ...reading }) =>
-      download(
-        (handlers) =>
-          begin<SqlResponses['rows']>(request, signal, { ...handlers, ...(onProgress && { progress: onProgress }) }),
-        reading,
-      ),
+    call: async <Op extends Exclude<SqlRequest['op'], 'rows'>>(request: RequestOf<Op>, context: StatementContext) =>
+      begin<SqlResponses[Op]>(request, context).response,
+    rows: (request, { reuseBuffers, ...context }) =>
+      download((handlers) => begin<SqlResponses['rows']>(request, context, handlers), { reuseBuffers }),
     async settled() {
       await last;
     },

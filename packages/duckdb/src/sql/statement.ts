@@ -63,6 +63,7 @@ export function createStatement(parts: StatementParts): Statement {
   const { child } = slot;
   const { tenant } = call;
   const signal = AbortSignal.any([limit.signal, slot.interrupted]);
+  const context = { signal, origin: call };
   const pins: PinnedSource[] = [];
   let catalogue: readonly CatalogueFrame[] | undefined;
   let used: ReadonlySet<string> | undefined;
@@ -81,7 +82,7 @@ export function createStatement(parts: StatementParts): Statement {
     const frame = await pinFrame(store, { tenant, name }, signal);
     if (frame === undefined) {
       const candidates = await store.handles(tenant);
-      throw unknownFrame(sql, { name, position }, await child.call({ op: 'nearest', name, candidates }, signal));
+      throw unknownFrame(sql, { name, position }, await child.call({ op: 'nearest', name, candidates }, context));
     }
     pins.push(frame);
   }
@@ -89,7 +90,7 @@ export function createStatement(parts: StatementParts): Statement {
   return {
     limit,
     async check() {
-      const checked = await child.call({ op: 'check', sql }, signal);
+      const checked = await child.call({ op: 'check', sql }, context);
       const { tables, columns = [], listsFrames, readsCatalogue, columnsUsed } = checked;
       used = columnsUsed && new Set(columnsUsed);
       // Starts here, so that the start of a child does not count.
@@ -105,13 +106,12 @@ export function createStatement(parts: StatementParts): Statement {
       const views = viewsOf(pins, directories, used);
       return child.call(
         { op: 'prepare', directories, views, ...(catalogue && { catalogue }), ...(params && { params }) },
-        signal,
-        onProgress,
+        { ...context, onProgress },
       );
     },
     plan: (columns) => resultPlan(columns, schemasOf(pins)),
     rows: ({ plans, casts }, options) =>
-      child.rows({ op: 'rows', plans, ...(casts && { casts }) }, { signal, onProgress, ...options }),
+      child.rows({ op: 'rows', plans, ...(casts && { casts }) }, { ...context, onProgress, ...options }),
     failure: async (error) =>
       (await frameFailure(error, pins, limit.signal)) ?? toSqlError(error, { sql, pins, privatePaths }),
     get isInterrupted() {

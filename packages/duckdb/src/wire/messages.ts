@@ -25,6 +25,8 @@ export const MESSAGE = {
   pong: 10,
   /** From the child: the progress of the request, as three doubles. */
   progress: 11,
+  /** From the child: the spans of a request that is traced, as JSON. Before its end or error. */
+  spans: 12,
 } as const;
 
 /** The number of batches of a request that may be in flight before the receiver grants more credit. */

@@ -64,6 +64,7 @@ export async function sendRows(
   try {
     for (;;) {
       const chunk = await next;
+      if (rows === 0) active.spans?.step('fetch');
       if (active.signal.aborted) throw new CancelledError();
       const count = chunk?.rowCount ?? 0;
       if (chunk === null || count === 0) break;

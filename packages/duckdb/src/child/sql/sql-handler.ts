@@ -9,6 +9,7 @@ import { RowTooLarge, sendRows } from '../files/read-rows.ts';
 import { createSqlChecker, type SqlChecker } from './sql-check.ts';
 import { faultOf, SqlFaultError } from '../../wire/sql-fault.ts';
 import { SqlRefusal, UnreadableFrameError } from './sql-refusal.ts';
+import { monotonicMs } from '../../wire/request-trace.ts';
 import type { SqlResponses, SqlRequest } from '../../wire/sql-requests.ts';
 import { createSessionConnections, type SessionConnections } from './session-connections.ts';
 import { createSqlSession, type SqlSession } from './sql-session.ts';
@@ -19,6 +20,8 @@ export interface SqlHandler {
 }
 
 interface Tools {
+  /** When the database was ready, by `monotonicMs`. */
+  readonly openedMs: number;
   readonly connections: SessionConnections;
   /** For internal statements. */
   readonly inner: DuckDBConnection;
@@ -69,6 +72,7 @@ export function createSqlHandler(settings: readonly string[]): SqlHandler {
         return required(session).prepare(request.params);
       case 'rows': {
         const current = required(session);
+        active.spans?.step('execute');
         const rows = await current.run(request.casts);
         const sent = await sendRows(active, rows, request.plans, { maxRowBytes: MAX_ROW_BYTES });
         current.complete();
@@ -82,6 +86,7 @@ export function createSqlHandler(settings: readonly string[]): SqlHandler {
   return {
     async run(active, request) {
       const tools = await opened;
+      active.spans?.started(tools.openedMs);
       if (active.signal.aborted) throw new CancelledError();
       const interrupting = interruptOnAbort(active.signal, () => {
         tools.inner.interrupt();
@@ -107,10 +112,12 @@ async function open(settings: readonly string[]): Promise<Tools> {
   const instance = await DuckDBInstance.create(':memory:');
   const inner = await instance.connect();
   await inner.run(settings.join(';'));
+  const checker = await createSqlChecker(await instance.connect());
   return {
+    openedMs: monotonicMs(),
     connections: createSessionConnections(instance),
     inner,
-    checker: await createSqlChecker(await instance.connect()),
+    checker,
     views: createFrameViews(inner),
     catalogue: createSqlCatalogue(inner),
   };
