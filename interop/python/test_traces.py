@@ -112,6 +112,10 @@ class Traces(unittest.TestCase):
         [span] = [one for one in self.spans if one.name == name and attributes_of(one)[STATUS].int_value == status]
         return span
 
+    def below(self, parent):
+        """The spans below another one, by name."""
+        return {one.name: one for one in self.spans if one.parent_span_id == parent.span_id}
+
     def test_a_request_is_a_json_post_to_the_url(self):
         self.assertGreater(len(self.requests), 0)
         for path, content_type, _ in self.requests:
@@ -133,6 +137,17 @@ class Traces(unittest.TestCase):
             span = self.span(name, status)
             self.assertEqual(span.kind, Span.SPAN_KIND_SERVER)
             self.assertEqual(span.parent_span_id.hex(), CLIENT_SPAN)
+
+    def test_the_processes_of_the_engine_work_below_the_statement_and_the_request(self):
+        [query] = [one for one in self.spans if one.name == "query local"]
+        self.assertEqual(query.parent_span_id, self.span("GET /exec", 200).span_id)
+        work = self.below(query)
+        self.assertEqual(set(work), {"duckdb check", "duckdb prepare", "duckdb rows", "execute", "send"})
+        self.assertEqual(set(self.below(work["duckdb rows"])), {"execute", "fetch"})
+        self.assertGreater(attributes_of(work["duckdb rows"])["svc.bytes"].int_value, 0)
+        for step in work.values():
+            self.assertGreaterEqual(step.start_time_unix_nano, query.start_time_unix_nano)
+        self.assertIn("duckdb write", self.below(self.span("PUT /frames/{handle}", 201)))
 
     def test_attributes_have_their_types(self):
         attributes = attributes_of(self.span("PUT /frames/{handle}", 201))

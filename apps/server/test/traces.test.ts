@@ -107,7 +107,7 @@ describe('the trace of a request', () => {
     expect(treeOf(steps, CLIENT_SPAN)).toEqual([
       ['GET /exec', ['query local', ...inEngine, ['execute'], ['send']]],
       ['GET /exec', ['read frame']],
-      ['PUT /frames/{handle}', ['put frame', ['receive'], ['write']]],
+      ['PUT /frames/{handle}', ['duckdb write'], ['put frame', ['receive'], ['write']]],
     ]);
     const byId = new Map(spans.map((span) => [span.spanId, span]));
     for (const span of spans) {

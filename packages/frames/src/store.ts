@@ -1,3 +1,4 @@
+import type { RequestOrigin } from './call.ts';
 import type { ColumnInfo } from './column-types.ts';
 import type { CsvEncoding } from './csv-encodings.ts';
 import type { DeclaredColumn } from './declared-columns.ts';
@@ -39,6 +40,8 @@ export interface ReadOptions {
   readonly reuseBuffers?: boolean;
   /** Cancels the read. */
   readonly signal?: AbortSignal;
+  /** The request that reads, for the log and traces. Default: none. */
+  readonly origin?: RequestOrigin;
 }
 
 /** A format in which a store can provide a frame as a file; `arrow` is the IPC file format. */
@@ -101,6 +104,8 @@ export interface PutOptions {
   readonly quota?: Quota | undefined;
   /** Cancels the put; the frame stays unchanged. */
   readonly signal?: AbortSignal;
+  /** The request that writes, for the log and traces. Default: none. */
+  readonly origin?: RequestOrigin;
 }
 
 /** Preconditions and expiry of an append. */

@@ -62,7 +62,7 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
     const ref = refOf(call, handle);
     checkTtl(options.ttlSeconds);
     const startMs = performance.now();
-    const put = { ...options, quota: parts.quotaOf(call.tenant), signal: call.signal };
+    const put = { ...options, quota: parts.quotaOf(call.tenant), signal: call.signal, origin: call };
     // Also before the data is read, so that the client need not send it.
     if (isConditional(options)) checkPutConditions(ref, await store.describe(ref), options);
     let receiveMs: number | undefined;

@@ -27,7 +27,7 @@ export function createInsertOperations(parts: InsertParts): Pick<Service, 'appen
     const { tenant, handle } = ref;
     const startMs = performance.now();
     const added = limitRows(rowsToInsert(schema, rows, columns), maxUploadBytes);
-    const conditions = { ifPresent: true, quota: quotaOf(tenant), signal: call.signal };
+    const conditions = { ifPresent: true, quota: quotaOf(tenant), signal: call.signal, origin: call };
     const {
       info,
       rowsWritten = 0,

@@ -65,7 +65,7 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
   /** Runs a statement and stores its result. */
   async function keep(call: Call, { sql, ref, options }: Keeping): Promise<KeptQuery> {
     const { engine = 'local', params = [], ...conditions } = options;
-    const put: PutOptions = { ...conditions, quota: parts.quotaOf(call.tenant) };
+    const put: PutOptions = { ...conditions, quota: parts.quotaOf(call.tenant), origin: call };
     // Do not run a query whose result cannot be stored.
     checkPutConditions(ref, await parts.store.describe(ref), put);
     const run = engine === 'tsdb' ? parts.forward.check() : engineOf(engines, engine);

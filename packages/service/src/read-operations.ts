@@ -66,7 +66,7 @@ export function createReadOperations({ store, observe, begin }: ReadParts): Read
       const startMs = performance.now();
       const frame = await open(call, handle, 'readFrame');
       try {
-        const stream = frame.read({ ...read, signal: call.signal });
+        const stream = frame.read({ ...read, signal: call.signal, origin: call });
         opened(call, handle, frame, startMs);
         return { info: frame.info, stream, close: () => frame.close() };
       } catch (error) {

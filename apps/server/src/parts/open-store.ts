@@ -8,6 +8,7 @@ import {
   createPrivateDirectory,
   createSqlEngine,
   type FrameCacheState,
+  type OnSpans,
   type StoreProblem,
 } from '@svc/duckdb';
 import { createDecoders, type Engine, type ParquetEncoder, type PinnableFrames, type Store } from '@svc/frames';
@@ -71,6 +72,7 @@ async function openDirectory(
     tempDirectory,
     child,
     onChild: (started) => observeChild(observe, 'files', started),
+    onSpans: spanObserver(observe, 'files'),
     conversionTimeoutMs: storage.conversion_timeout_ms,
     maxConversionBytes: storage.max_conversion_bytes,
   });
@@ -104,8 +106,7 @@ async function openDirectory(
     maxQueued: sql.max_queued,
     startAheadMs: SQL_AHEAD_MS,
     onChild: (started) => observeChild(observe, 'sql', started),
-    onSpans: ({ requestId, trace }, spans) =>
-      observe({ kind: 'engine_child_answered', child: 'sql', requestId, trace, spans }),
+    onSpans: spanObserver(observe, 'sql'),
   });
   return {
     store: withClose(store, () => decoders.close()),
@@ -120,6 +121,11 @@ async function openDirectory(
 function observeChild(observe: Observer, child: EngineChild, { exited }: Pick<ChildLink, 'exited'>): void {
   observe({ kind: 'engine_child_started', child });
   void exited.then((end) => observe({ kind: 'engine_child_exited', child, ...end }));
+}
+
+/** Returns a function that reports the spans of children. */
+function spanObserver(observe: Observer, child: EngineChild): OnSpans {
+  return ({ requestId, trace }, spans) => observe({ kind: 'engine_child_answered', child, requestId, trace, spans });
 }
 
 /** Wraps a store so that closing it also calls `close`. */

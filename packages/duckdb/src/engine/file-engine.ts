@@ -1,4 +1,5 @@
 import { ServiceError } from '@svc/errors';
+import type { RequestOrigin } from '@svc/frames';
 import { createSemaphore } from '@svc/frames/internal';
 import { type LaterDirectory, planPrivateDirectory, sweepAbandoned } from '../disk/private-directory.ts';
 import { sweepChildDirectories } from './child-directory.ts';
@@ -9,7 +10,9 @@ import {
   createSignalling,
   download,
   type DownloadOptions,
+  type OnSpans,
   type PendingRequest,
+  type RequestContext,
   startRequest,
 } from './pending-request.ts';
 import { isBroken, isBrokenByAnother, isOutOfMemory } from './child-errors.ts';
@@ -24,16 +27,20 @@ type RequestOf<Op extends ChildRequest['op']> = Extract<ChildRequest, { op: Op }
 
 /** Sends requests to the current engine child. */
 export interface FileEngine {
-  call<Op extends SimpleOp>(request: RequestOf<Op>, signal?: AbortSignal): Promise<ChildResponses[Op]>;
+  call<Op extends SimpleOp>(
+    request: RequestOf<Op>,
+    signal?: AbortSignal,
+    origin?: RequestOrigin,
+  ): Promise<ChildResponses[Op]>;
   /** Yields the batches of a query with backpressure; returns the number of rows. */
   read(
     request: RequestOf<'read'>,
-    options?: DownloadOptions & { readonly signal?: AbortSignal | undefined },
+    options?: DownloadOptions & Omit<RequestContext, 'onSpans'>,
   ): AsyncGenerator<ArrayBuffer, number, undefined>;
   write(
     request: RequestOf<'write'>,
     batches: AsyncIterator<BatchPayload>,
-    signal?: AbortSignal,
+    context?: Omit<RequestContext, 'onSpans'>,
   ): Promise<ChildResponses['write']>;
   /** Starts a child, so that the first request does not wait for it. */
   warm(): Promise<void>;
@@ -67,6 +74,8 @@ export interface FileEngineOptions extends ChildOptions, LinkOptions {
   readonly onChild?: ((child: Pick<ChildLink, 'exited'>) => void) | undefined;
   /** The first child, if it was started already. Default: one is started on demand. */
   readonly child?: ChildLink | undefined;
+  /** Called with the spans of a child's work on a request whose trace is recorded. Default: there are none. */
+  readonly onSpans?: OnSpans | undefined;
 }
 
 /** Creates an engine that starts a child on demand and replaces it when it has ended. */
@@ -83,10 +92,10 @@ export function createFileEngine(options: FileEngineOptions): FileEngine {
 
   function begin<Response>(
     request: ChildRequest,
-    signal: AbortSignal | undefined,
+    context: Omit<RequestContext, 'onSpans'>,
     partial: Partial<ResponseHandlers> = {},
   ): PendingRequest<Response> {
-    signal?.throwIfAborted();
+    context.signal?.throwIfAborted();
     if (isClosed) throw new ServiceError('unavailable', 'The store is closed.');
     if (link?.isAlive !== true) {
       wasResponding = isResponding();
@@ -95,7 +104,7 @@ export function createFileEngine(options: FileEngineOptions): FileEngine {
       link = announced(startChild(options), options);
     }
     const child = link;
-    const running = startRequest<Response>(child, request, { signal }, partial);
+    const running = startRequest<Response>(child, request, { ...context, onSpans: options.onSpans }, partial);
     // Runs before the caller sees the failure, so that its next request goes to a new child.
     running.response.catch((error: unknown) => {
       if (isOutOfMemory(error) || isBroken(error)) child.retire(isBroken(error) ? 'recycled' : 'out_of_memory');
@@ -113,20 +122,20 @@ export function createFileEngine(options: FileEngineOptions): FileEngine {
   }
 
   async function warm(): Promise<void> {
-    await begin({ op: 'texts', sql: "SELECT 'ready'" }, undefined).response;
+    await begin({ op: 'texts', sql: "SELECT 'ready'" }, {}).response;
   }
 
   return {
-    async call<Op extends SimpleOp>(request: RequestOf<Op>, signal?: AbortSignal) {
+    async call<Op extends SimpleOp>(request: RequestOf<Op>, signal?: AbortSignal, origin?: RequestOrigin) {
       const asked: ChildRequest = request;
       const run = (): Promise<ChildResponses[Op]> =>
-        retryIfBroken(() => begin<ChildResponses[Op]>(asked, signal).response);
+        retryIfBroken(() => begin<ChildResponses[Op]>(asked, { signal, origin }).response);
       return asked.op === 'copy' ? writing.use(run, signal) : run();
     },
-    read: (request, { signal, ...reading } = {}) =>
-      readFromStart(() => download((handlers) => begin(request, signal, handlers), reading)),
-    write: (request, batches, signal) =>
-      writing.use(() => upload((handlers) => begin(request, signal, handlers), batches), signal),
+    read: (request, { signal, origin, reuseBuffers } = {}) =>
+      readFromStart(() => download((handlers) => begin(request, { signal, origin }, handlers), { reuseBuffers })),
+    write: (request, batches, { signal, origin } = {}) =>
+      writing.use(() => upload((handlers) => begin(request, { signal, origin }, handlers), batches), signal),
     warm,
     scratch,
     isResponding() {

@@ -116,7 +116,7 @@ async function writeFrame(
     exact: WITHOUT_DICTIONARIES,
   };
   const request = { op: 'write', path, segments, notes: FILE_NOTES, columns: putColumns(schema, columns) } as const;
-  const numbers = await guarded('new file', () => engine.write(request, all, write.signal));
+  const numbers = await guarded('new file', () => engine.write(request, all, write));
   return written(schema, numbers);
 }
 
@@ -258,13 +258,13 @@ async function copyRows(
   } as const;
   const subject = subjectOf(sources[0] ?? NO_SOURCE);
   return guarded(subject, async () => {
-    const numbers = await engine.call(request, write.signal);
+    const numbers = await engine.call(request, write.signal, write.origin);
     const query = (statement: string): Promise<ChildResponses['texts']> =>
       engine.call({ op: 'texts', setup, sql: statement }, write.signal);
     const isExact = hasNegativeZero !== undefined || !(await losesNegativeZero(query, { sql, path, schema }));
     if (isExact) return written(schema, numbers);
     const options = `${request.options}, ${WITHOUT_DICTIONARIES}`;
-    return written(schema, await engine.call({ ...request, options }, write.signal));
+    return written(schema, await engine.call({ ...request, options }, write.signal, write.origin));
   });
 }
 

@@ -1,4 +1,4 @@
-import type { CsvOptions, FrameStream } from '@svc/frames';
+import type { CsvOptions, FrameStream, RequestOrigin } from '@svc/frames';
 import type { Schema } from 'apache-arrow';
 import type { GetPlan } from '../wire/column-plans.ts';
 import type { CsvTable } from './csv-table.ts';
@@ -78,6 +78,8 @@ export interface WriteOptions {
   /** Only for zstd. */
   readonly level?: number;
   readonly signal?: AbortSignal;
+  /** The request that writes, if there is one. */
+  readonly origin?: RequestOrigin;
 }
 
 /** How a source is converted into a Parquet file of ours. */
@@ -101,6 +103,8 @@ export interface ReadPart {
   /** Reuse one buffer: each batch is valid until the next `next()`. Default false. */
   readonly reuseBuffers?: boolean;
   readonly signal?: AbortSignal;
+  /** The request that reads, if there is one. */
+  readonly origin?: RequestOrigin;
 }
 
 /** How a source is verified. */

@@ -34,23 +34,25 @@ export function openStoredFrame(
   let filling: Filling<StoredFrame> | undefined;
   let isOpen = true;
 
-  function readCold({ offset = 0, limit = Infinity, columns, reuseBuffers = false, signal }: ReadOptions): FrameStream {
+  function readCold(options: ReadOptions): FrameStream {
+    const { offset = 0, limit = Infinity, columns, reuseBuffers = false, signal, origin } = options;
+    const context = { reuseBuffers, ...(signal && { signal }), ...(origin && { origin }) };
     const { indices: positions } = selectColumns(contents.schema, columns);
     const isWhole = positions === undefined && offset === 0 && limit >= contents.rows;
-    if (isWhole)
-      return { schema: contents.schema, batches: fillWhileReading({ reuseBuffers, ...(signal && { signal }) }) };
+    if (isWhole) return { schema: contents.schema, batches: fillWhileReading(context) };
     const stream = reader.read(frame, contents, {
       offset,
       ...(limit < contents.rows && { limit }),
       ...(positions && { columns: positions }),
-      reuseBuffers,
-      ...(signal && { signal }),
+      ...context,
     });
     warmer.partRead(frame, contents, Math.max(0, Math.min(limit, contents.rows - offset)));
     return stream;
   }
 
-  async function* fillWhileReading(part: Pick<ReadOptions, 'reuseBuffers' | 'signal'>): AsyncGenerator<RecordBatch> {
+  async function* fillWhileReading(
+    part: Pick<ReadOptions, 'origin' | 'reuseBuffers' | 'signal'>,
+  ): AsyncGenerator<RecordBatch> {
     const own = hot.fill(frame, contents.schema, contents.arrowBytes);
     filling = own ?? filling;
     try {

@@ -22,7 +22,7 @@ export interface Staging {
 }
 
 /** Options of `stageRows`. */
-export interface StageOptions extends Pick<PutOptions, 'signal'> {
+export interface StageOptions extends Pick<PutOptions, 'origin' | 'signal'> {
   readonly filling?: Filling<StoredFrame> | undefined;
   /** Reserves the bytes of the file. */
   readonly reservation?: WriteReservation | undefined;
@@ -33,13 +33,13 @@ export async function stageRows(
   { files, compression }: Staging,
   folder: TenantFolder,
   rows: ReceivedRows,
-  { signal, filling, reservation }: StageOptions,
+  { signal, origin, filling, reservation }: StageOptions,
 ): Promise<StagedRows> {
   signal?.throwIfAborted();
   const path = folder.unfinishedPath();
   const tapped = 'kind' in rows ? undefined : tapBatches(rows, filling, signal);
   const write = (stop: AbortSignal | undefined): Promise<WrittenFile> => {
-    const options = { ...compression, ...(stop && { signal: stop }) };
+    const options = { ...compression, ...(stop && { signal: stop }), ...(origin && { origin }) };
     if ('kind' in rows) return files.convert(rows, path, { ...options, isUpload: true });
     return files.write(path, tapped?.stream ?? rows, options);
   };

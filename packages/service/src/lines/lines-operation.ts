@@ -123,7 +123,7 @@ function append(
 ): Promise<number> {
   return audit.write(call, 'writeLines', handle, async () => {
     const { tenant } = call;
-    const options = { missingAsNull: true, quota: quotaOf(tenant), ...(signal && { signal }) };
+    const options = { missingAsNull: true, quota: quotaOf(tenant), origin: call, ...(signal && { signal }) };
     const { info, created, rowsWritten = info.rows } = await store.append({ tenant, handle }, rows, options);
     const durationMs = performance.now() - startMs;
     const written = { rows: info.rows, rowsWritten, bytes: info.bytes, created };

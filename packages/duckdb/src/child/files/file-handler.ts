@@ -13,6 +13,7 @@ import { DamagedFileError, IntactFileError } from './load-checks.ts';
 import { readRows } from './read-rows.ts';
 import { TextReader } from '../columns/text-reader.ts';
 import type { ArrowMeasure, ChildResponses, ChildRequest, ChildSettings } from '../../wire/file-requests.ts';
+import { monotonicMs } from '../../wire/request-trace.ts';
 
 /** Handles file requests, with one in-memory database, and another for uploads. */
 export interface FileHandler {
@@ -31,9 +32,11 @@ export function createFileHandler({ settings, uploadSettings = [] }: ChildSettin
   return {
     async run(active, request) {
       const isUpload = request.op === 'write';
+      if (request.checks !== undefined) active.spans?.step('verify');
       await verifier.verify(request.checks ?? [], active.signal);
       if (request.op === 'verify') return verifier.verify(request.files, active.signal, request.again);
-      const { instance, uploads } = await (isUpload ? (openedForUploads ??= open(uploadSettings)) : opened);
+      const { instance, uploads, openedMs } = await (isUpload ? (openedForUploads ??= open(uploadSettings)) : opened);
+      active.spans?.started(openedMs);
       if (active.signal.aborted) throw new CancelledError();
       // One per request: a second statement on a connection ends the result of the first.
       const connection = await instance.connect();
@@ -58,11 +61,18 @@ export function createFileHandler({ settings, uploadSettings = [] }: ChildSettin
   };
 }
 
-async function open(settings: readonly string[]): Promise<{ instance: Instance; uploads: Uploads }> {
+async function open(settings: readonly string[]): Promise<OpenDatabase> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   await connection.run(settings.join(';'));
-  return { instance, uploads: createUploads(connection) };
+  return { instance, uploads: createUploads(connection), openedMs: monotonicMs() };
+}
+
+interface OpenDatabase {
+  readonly instance: Instance;
+  readonly uploads: Uploads;
+  /** When the database was ready, by `monotonicMs`. */
+  readonly openedMs: number;
 }
 
 /** DuckDB's results and chunks are freed when their small wrapper objects are collected: collect above this size. */
@@ -128,6 +138,7 @@ async function readVerified(
   verifier: FileVerifier,
 ): Promise<ChildResponses['read']> {
   if (request.rowChecks === undefined) return readRows(connection, active, request);
+  active.spans?.step('verify');
   const verified = await verifier.rows(request.rowChecks, active.signal);
   try {
     return await readRows(connection, active, request, { allow: (rows) => verified.upTo(rows) });

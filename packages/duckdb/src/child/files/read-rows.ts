@@ -24,6 +24,7 @@ export async function readRows(
   { sql, plans }: Extract<ChildRequest, { op: 'read' }>,
   limits?: RowLimits,
 ): Promise<ChildResponses['read']> {
+  active.spans?.step('execute');
   const prepared = await connection.prepare(sql);
   const stream = { result: await prepared.stream(), rerun: () => connection.run(WITHOUT_ROWS + sql) };
   return sendRows(active, stream, plans, limits);
