@@ -210,6 +210,16 @@ describe('a real Prometheus that scrapes the real server', () => {
     await expect.poll(() => ask(expression), { timeout: 60_000, interval: 500 }).not.toEqual([]);
   });
 
+  test.each(['text/plain', 'application/openmetrics-text'])('promtool accepts the metrics as %s', async (accept) => {
+    const input = await (await fetch(`${server.url}/metrics`, { headers: { accept } })).text();
+    expect(input).toContain('svc_engine_child_exits_total');
+    const { status, stdout, stderr } = spawnSync(join(programs, 'promtool'), ['check', 'metrics'], {
+      input,
+      encoding: 'utf8',
+    });
+    expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' });
+  });
+
   test('has all alerts', async () => {
     const { data } = (await (await fetch(`${api}/rules`)).json()) as {
       data: { groups: { rules: { name: string }[] }[] };

@@ -1,14 +1,10 @@
 // The unit of deploy/systemd, checked by systemd itself: by that of the machine, else by Debian's.
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { debianEnvironment, provideDebian } from '../../tools/debian-packages.js';
+import { analyze } from './systemd-analyze.ts';
 
 const unit = fileURLToPath(new URL('../../deploy/systemd/svc.service', import.meta.url));
-const isHere = spawnSync('systemd-analyze', ['--version']).status === 0;
-const env = isHere ? process.env : debianEnvironment(provideDebian('systemd'));
-const analyze = (...args: readonly string[]) => spawnSync('systemd-analyze', args, { encoding: 'utf8', env });
 
 test('systemd-analyze verify has nothing to say', () => {
   const { status, stdout, stderr } = analyze('verify', unit);
