@@ -30,8 +30,11 @@ describe('GET /metrics', () => {
       env: { SERVICE_TSDB_HTTP_URL: upstream.url, SERVICE_TRACES_OTLP_URL: upstream.url },
     });
     await server.put('t', [{ id: 1 }]);
+    const read = async (): Promise<string> => (await server.fetch('/exec?handle=t&fmt=json')).text();
+    // A response is kept when it is requested again.
+    for (let count = 0; count < 3; count += 1) await read();
     await server.fetch('/frames/t', { method: 'POST', body: '[{"id":2},{"id":3}]' });
-    await server.fetch('/exec?handle=t&fmt=json');
+    await read();
     await server.fetch('/exec?query=select%201&engine=local&fmt=json');
     await server.fetch('/exec?query=x&fmt=json');
     const found = new Set(Object.keys(await scrape(server)).map((name) => name.replace(/\{.*/, '')));
@@ -41,6 +44,10 @@ describe('GET /metrics', () => {
       'svc_frame_writes_total{kind="put"}': 1,
       'svc_frame_rows_written_total{kind="append"}': 2,
       'svc_frames{tier="disk"}': 1,
+      'svc_cache_reads_total{cache="answers",result="hit"}': 1,
+      'svc_cache_reads_total{cache="answers",result="miss"}': 3,
+      'svc_cache_reads_total{cache="hot",result="hit"}': 2,
+      'svc_cache_reads_total{cache="hot",result="miss"}': 1,
       'svc_queries_total{engine="local",outcome="ok"}': 1,
       'svc_queries_total{engine="tsdb",outcome="ok"}': 1,
       'svc_tsdb_requests_total{outcome="ok"}': 1,
