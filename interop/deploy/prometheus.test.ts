@@ -10,10 +10,13 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { provideDebian } from '../../tools/debian-packages.js';
 import { freePorts } from '../../tools/free-ports.js';
+import { providePython } from '../../tools/python-environment.js';
 import { startServer } from '../../tools/server-process.js';
 
 const deploy = fileURLToPath(new URL('../../deploy', import.meta.url));
 const programs = join(provideDebian('prometheus'), 'usr/bin');
+const requirements = fileURLToPath(new URL('requirements.txt', import.meta.url));
+const python = join(providePython('interop-deploy', requirements), 'python');
 const read = (path: string): string => readFileSync(join(deploy, path), 'utf8');
 
 const promtool = (...args: readonly string[]): { status: number | null; output: string } => {
@@ -210,13 +213,16 @@ describe('a real Prometheus that scrapes the real server', () => {
     await expect.poll(() => ask(expression), { timeout: 60_000, interval: 500 }).not.toEqual([]);
   });
 
-  test.each(['text/plain', 'application/openmetrics-text'])('promtool accepts the metrics as %s', async (accept) => {
+  const PARSE =
+    'import sys; from prometheus_client.openmetrics.parser import *; [*text_string_to_metric_families(sys.stdin.read())]';
+
+  test.each([
+    ['text/plain', 'promtool', join(programs, 'promtool'), ['check', 'metrics']],
+    ['application/openmetrics-text', 'the parser of OpenMetrics', python, ['-c', PARSE]],
+  ])('the metrics as %s satisfy %s', async (accept, _what, program, args) => {
     const input = await (await fetch(`${server.url}/metrics`, { headers: { accept } })).text();
     expect(input).toContain('svc_engine_child_exits_total');
-    const { status, stdout, stderr } = spawnSync(join(programs, 'promtool'), ['check', 'metrics'], {
-      input,
-      encoding: 'utf8',
-    });
+    const { status, stdout, stderr } = spawnSync(program, args, { input, encoding: 'utf8' });
     expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' });
   });
 
