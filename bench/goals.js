@@ -1,7 +1,7 @@
 // The goals of the benchmarks. `reached` takes the figure from the summary of the results that `of` names.
+import { CONSOLE_GOALS } from './console-goals.js';
+import { atLeast, atMost, row } from './goal.js';
 
-const row = (summary, fits) =>
-  summary.find((entry) => Object.entries(fits).every(([key, value]) => entry[key] === value));
 const SVC = 'svc';
 
 /** The figure of this server divided by that of its best peer. */
@@ -19,9 +19,6 @@ const ofPeer = (summary, fits, key, peer, self = SVC) => {
   )?.[key];
   return own === undefined || other === undefined ? undefined : own / other;
 };
-
-const atLeast = (goal) => ({ goal: `≥ ${goal}`, isMet: (value) => value >= goal });
-const atMost = (goal) => ({ goal: `≤ ${goal}`, isMet: (value) => value <= goal });
 
 export const GOALS = [
   {
@@ -327,4 +324,5 @@ export const GOALS = [
     ...atMost(1.3),
     reached: (summary) => row(summary, { what: '2 M rows × 5 as Arrow' })?.ratio,
   },
+  ...CONSOLE_GOALS,
 ];

@@ -143,6 +143,11 @@ const SECTIONS = [
     text: 'From the start of the process to the first rows of a frame of one million.',
   },
   {
+    name: 'console',
+    title: 'The console',
+    text: 'In Chromium without a screen, 1920 × 1080 pixels, against the server on the same machine. CPU times of the page are those of its main thread by thread ticks, so other programs do not count; the longest task is the longest time in which the page takes no key. The CPU time of a jump is that of the server and its engine child, with everything the page asks for meanwhile. The heap is that of JavaScript after a garbage collection. Wall times depend on the load.',
+  },
+  {
     name: 'file-sizes',
     title: 'Sizes of files',
     text: 'One million price bars (open, high, low, close, volume) of 20 symbols.',

@@ -27,6 +27,7 @@ const ALL = [
   'many-connections',
   'event-loop',
   'cold-start',
+  'console',
   'file-sizes',
   'growth',
 ];

@@ -62,7 +62,7 @@ export function useBrowser(): (url: string, options?: OpenOptions) => Promise<Op
       await context.close();
       expect(problems.filter((text) => !expected.some((pattern) => pattern.test(text)))).toEqual([]);
     });
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(30_000);
     await page.goto(url);
     return { page, problems };
   };

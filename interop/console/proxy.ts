@@ -1,18 +1,22 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { type ClientRequest, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
 
 /** What a proxy does with a server's answers. */
 export interface ProxyOptions {
   /** Returns the path at the server. Default: the same. */
   readonly pathOf?: (path: string) => string;
+  /** Sends the body of a request on. Default: as it is. */
+  readonly receive?: (incoming: IncomingMessage, forwarded: ClientRequest) => void;
   /** Sends an answer on. Default: as it is. */
   readonly send?: (answer: IncomingMessage, outgoing: ServerResponse, path: string) => void;
 }
 
 /** Starts a proxy before a server until the test ends; returns its address. */
 export async function startProxy(target: string, options: ProxyOptions = {}): Promise<string> {
-  const { pathOf = (path) => path, send = (answer, outgoing) => answer.pipe(outgoing) } = options;
+  const { pathOf = (path) => path } = options;
+  const { receive = (incoming, forwarded) => void incoming.pipe(forwarded) } = options;
+  const { send = (answer, outgoing) => void answer.pipe(outgoing) } = options;
   const { hostname, port } = new URL(target);
   const proxy = createServer((incoming, outgoing) => {
     const { method, headers, url = '/' } = incoming;
@@ -21,7 +25,8 @@ export async function startProxy(target: string, options: ProxyOptions = {}): Pr
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       send(answer, outgoing, path);
     });
-    incoming.pipe(forwarded.on('error', () => outgoing.destroy()));
+    forwarded.on('error', () => outgoing.destroy());
+    receive(incoming, forwarded);
   });
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');

@@ -5,10 +5,10 @@ export default defineConfig({
     root: new URL('../..', import.meta.url).pathname,
     include: ['interop/console/*.test.ts'],
     setupFiles: ['apps/server/test/setup.ts'],
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 60_000,
-    expect: { poll: { timeout: 15_000 } },
-    // The tests of frames a second need the processor.
+    expect: { poll: { timeout: 30_000 } },
+    // Each browser takes a core.
     fileParallelism: false,
   },
 });
