@@ -9,8 +9,8 @@ import {
   type CompletionResult,
 } from '@codemirror/autocomplete';
 import { history, historyKeymap, indentWithTab, standardKeymap, toggleComment } from '@codemirror/commands';
-import { sql, SQLDialect } from '@codemirror/lang-sql';
-import { bracketMatching } from '@codemirror/language';
+import { SQLDialect } from '@codemirror/lang-sql';
+import { bracketMatching, LanguageSupport } from '@codemirror/language';
 import { Compartment, EditorState, type Extension, type Text } from '@codemirror/state';
 import {
   EditorView,
@@ -161,7 +161,8 @@ function languageOf({ keywords }: CompletionWords): Extension {
     specialVar: '$?',
     identifierQuotes: '"`',
   });
-  return sql({ dialect });
+  // Without the completion of the package: there is an own one.
+  return new LanguageSupport(dialect.language);
 }
 
 const TYPES =
