@@ -10,6 +10,7 @@ export function ErrorBox(props: { readonly error: Error; readonly children?: JSX
     <div class="error-box" role="alert">
       <p class="sentence">{error.message}</p>
       {details?.hint && <p class="hint">{details.hint}</p>}
+      {details?.retryAfterMs && <p class="hint">Retry in {Math.ceil(details.retryAfterMs / 1000)} s.</p>}
       {details?.requestId && (
         <p class="request">
           <span>

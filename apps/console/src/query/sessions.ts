@@ -31,6 +31,10 @@ function createSessions(app: AppState): QuerySessions {
       }
     });
   });
+  // A page that is put aside for the way back keeps its connections: its queries would run on.
+  addEventListener('pagehide', () => {
+    for (const session of byTab.values()) session.runner.cancel();
+  });
   return {
     of(tabId) {
       const session = byTab.get(tabId) ?? createSession(app, words, tabId);
