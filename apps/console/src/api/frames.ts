@@ -20,6 +20,12 @@ export async function readFrames(api: Api, known?: FrameList): Promise<FrameList
 
 const framePath = (handle: string): string => `/frames/${encodeURIComponent(handle)}`;
 
+/** Returns the current version of a frame; undefined if there is no such frame. */
+export async function frameVersion(api: Api, handle: string, signal: AbortSignal): Promise<string | undefined> {
+  const response = await api.request(framePath(handle), { signal, accept: [404] });
+  return response.ok ? (await jsonOf<FrameInfo>(response)).version : undefined;
+}
+
 /** Sets the seconds after which a frame expires; null: it is kept. */
 export async function setTtl(api: Api, handle: string, ttl: number | null): Promise<void> {
   const headers = { 'content-type': 'application/json' };

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ErrorBox } from '../panes/ErrorBox.tsx';
+import { FrameReplaced } from '../rows/load-window.ts';
 import type { Asking } from './asking.ts';
 
 /** Shows nothing for statements that are faster. */
@@ -16,6 +17,13 @@ export function AskBar(props: {
   const { asking, label, retry } = props;
   const { isRunning, since, running, failure, isCancelled } = asking.state.value;
   const now = useClock(isRunning);
+  if (failure instanceof FrameReplaced) {
+    return (
+      <div class="ask-bar">
+        <output>{failure.message}</output>
+      </div>
+    );
+  }
   if (failure) {
     return (
       <ErrorBox error={failure}>

@@ -6,6 +6,7 @@ import type { AppState } from '../state/app-state.ts';
 import type { ChartChoice } from '../state/tabs.ts';
 import { AskBar } from './AskBar.tsx';
 import { createAsking } from './asking.ts';
+import { confirmVersion } from './confirm-version.ts';
 import type { Range } from './axis.ts';
 import { ChartControls } from './ChartControls.tsx';
 import type { ChartData } from './chart-data.ts';
@@ -73,11 +74,14 @@ function Chart({ app, source, choice, columns }: ChartProps): JSX.Element {
   const load = (): void => {
     if (width === undefined) return;
     void asking
-      .run(source.engine, (ask, signal) => {
+      .run(source.engine, async (ask, signal) => {
+        await confirmVersion(app, source.frame, signal);
         const reader = source.rows
           ? createMemoryReader(source.rows, createSlices(signal))
           : createSqlReader(source, ask);
-        return loadChart(reader, { choice, columns, range, extent: extent.current, width });
+        const loaded = await loadChart(reader, { choice, columns, range, extent: extent.current, width });
+        await confirmVersion(app, source.frame, signal);
+        return loaded;
       })
       .then((loaded) => {
         if (!loaded) return;

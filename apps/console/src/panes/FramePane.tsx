@@ -114,7 +114,7 @@ function PresentFrame({ app, tab, frame }: PaneProps & { readonly frame: FrameIn
 }
 
 function FrameView({ app, tab, frame }: PaneProps & { readonly frame: FrameInfo }): JSX.Element {
-  const source = { columns: frame.columns, from: `"${frame.handle}"`, engine: 'local' as const };
+  const source = { columns: frame.columns, from: `"${frame.handle}"`, engine: 'local' as const, frame };
   if (tab.view === 'rows') return <FrameRows app={app} frame={frame} />;
   if (tab.view === 'summary') return <SummaryPane app={app} source={source} rowCount={frame.rows} />;
   if (tab.view === 'info') return <InfoPane app={app} frame={frame} />;

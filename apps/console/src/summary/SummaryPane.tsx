@@ -6,11 +6,13 @@ import { ApiError } from '../api/api-error.ts';
 import type { AppState } from '../state/app-state.ts';
 import { AskBar } from '../chart/AskBar.tsx';
 import { createAsking } from '../chart/asking.ts';
+import { confirmVersion } from '../chart/confirm-version.ts';
 import type { ChartSource } from '../chart/chart-source.ts';
 import { counted } from '../chart/load-chart.ts';
 import { numbered } from '../chart/numbered.ts';
 import { placeText } from '../chart/place-text.ts';
 import { grouped } from '../chart/ticks.ts';
+import { FrameReplaced } from '../rows/load-window.ts';
 import { visibleText } from '../rows/visible-text.ts';
 import type { ColumnSummary } from './column-summary.ts';
 import { summarise } from './summarise.ts';
@@ -36,6 +38,7 @@ export function SummaryPane({ app, source, rowCount }: SummaryPaneProps): JSX.El
     if (!canRun) return;
     setResults([]);
     void asking.run(source.engine, async (ask, signal) => {
+      await confirmVersion(app, source.frame, signal);
       for (const [index] of columns.entries()) {
         const result = await summarise(source, index, { ask, isCut, signal }).then(
           (summary): Result => ({ summary }),
@@ -45,6 +48,7 @@ export function SummaryPane({ app, source, rowCount }: SummaryPaneProps): JSX.El
             throw error;
           },
         );
+        await confirmVersion(app, source.frame, signal);
         setResults((before) => [...before, result]);
       }
       app.announce(`The summary of ${counted(columns.length, 'column')} is complete.`);
@@ -56,6 +60,8 @@ export function SummaryPane({ app, source, rowCount }: SummaryPaneProps): JSX.El
     // Other objects for the same source are no reason to ask again.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [from, source.rows, rowCount]);
+  const isReplaced = asking.state.value.failure instanceof FrameReplaced;
+  const missing = isReplaced ? 'Not read: the frame has been replaced.' : '…';
   if (!canRun)
     return <p class="chart-empty">Only an answer whose rows are all here has a summary. Keep it as a frame.</p>;
   return (
@@ -85,7 +91,7 @@ export function SummaryPane({ app, source, rowCount }: SummaryPaneProps): JSX.El
           </thead>
           <tbody>
             {columns.map((column, at) => (
-              <SummaryRow key={column.name} {...column} result={results[at]} />
+              <SummaryRow key={column.name} {...column} result={results[at]} missing={missing} />
             ))}
           </tbody>
         </table>
@@ -98,8 +104,10 @@ function SummaryRow(props: {
   readonly name: string;
   readonly type: string;
   readonly result: Result | undefined;
+  /** What is shown without a result. */
+  readonly missing: string;
 }): JSX.Element {
-  const { name, type, result } = props;
+  const { name, type, result, missing } = props;
   const head = (
     <th scope="row" title={visibleText(name)}>
       {visibleText(name)}
@@ -111,7 +119,7 @@ function SummaryRow(props: {
       <tr>
         {head}
         <td class="summary-picture" colSpan={6}>
-          {result?.error ?? '…'}
+          {result?.error ?? missing}
         </td>
       </tr>
     );
