@@ -13,6 +13,8 @@ describe('handle mode', () => {
     format: 'json',
     columns: undefined,
     quoteLargeNum: false,
+    countsAll: false,
+    hasMetadata: true,
     timings: false,
   };
 
@@ -33,6 +35,10 @@ describe('handle mode', () => {
     ['handle=t&fmt=json&cols=caf%C3%A9', { columns: ['café'] }],
     ['handle=t&fmt=json&quoteLargeNum=true&timings=true', { quoteLargeNum: true, timings: true }],
     ['handle=t&fmt=json&quoteLargeNum=false', { quoteLargeNum: false }],
+    ['handle=t&fmt=json&count=true&nm=true', { countsAll: true, hasMetadata: false }],
+    ['handle=t&fmt=json&count=false&nm=false', {}],
+    ['handle=t&fmt=json&src=con', { quoteLargeNum: true }],
+    ['handle=t&fmt=json&src=other', {}],
     ['handle=t&fmt=json&what=ever&what=ever', {}],
     ['handle=&fmt=json', { handle: '' }],
     ['handle=a+b%2Bc&fmt=json', { handle: 'a b+c' }],
@@ -114,6 +120,8 @@ describe('SQL over frames', () => {
     rows: { offset: 0 },
     columns: undefined,
     quoteLargeNum: false,
+    countsAll: false,
+    hasMetadata: true,
     timings: false,
   };
 
@@ -122,6 +130,10 @@ describe('SQL over frames', () => {
     ['&limit=5', { rows: { offset: 0, limit: 5 } }],
     ['&limit=11,20&cols=b,a', { rows: { offset: 10, limit: 10 }, columns: ['b', 'a'] }],
     ['&quoteLargeNum=true&timings=true', { quoteLargeNum: true, timings: true }],
+    [
+      '&count=true&src=con&timings=true&version=2&limit=0,1000&explain=true',
+      { rows: { offset: 0, limit: 1000 }, countsAll: true, quoteLargeNum: true, timings: true },
+    ],
     ['&param=1&param="a%20b"&param=null', { params: [1, 'a b', null] }],
     [
       '&param=9007199254740993&param=-1.5e3&param=true',
@@ -177,6 +189,8 @@ describe('the first error is reported', () => {
     ['handle=t&fmt=json&fmt=json', {}, 'invalid_argument', /fmt is given more than once/],
     ['query=t&fmt=json&nm=a&nm=b', {}, 'invalid_argument', /nm is given more than once/],
     ['handle=t&fmt=json&quoteLargeNum=1', {}, 'invalid_argument', /quoteLargeNum="1"/],
+    ['handle=t&fmt=json&count=1', {}, 'invalid_argument', /count="1"/],
+    ['handle=t&fmt=json&nm=yes', {}, 'invalid_argument', /nm="yes"/],
   ])('%s', (query, changes, code, message) => {
     expect(() => parse(query, changes)).toThrow(
       expect.objectContaining({ code, message: expect.stringMatching(message) }),

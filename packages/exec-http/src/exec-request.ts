@@ -1,7 +1,13 @@
 import { counted, quoted, ServiceError } from '@svc/errors';
 import type { ResultFormat, SqlValue } from '@svc/frames';
 import { engineNotConfigured, type EngineName, SQL_TARGETS, type SqlTarget } from '@svc/service';
-import { EXEC_PARAMS, EXPORT_FORMATS, parameterNames, TARGET_PARAMS } from './endpoints/parameters.ts';
+import {
+  EXEC_PARAMS,
+  EXPORT_FORMATS,
+  type ParameterName,
+  parameterNames,
+  TARGET_PARAMS,
+} from './endpoints/parameters.ts';
 import { parseColumns, parseFlag, parseLimit, parseSqlValue, type RowRange } from './exec-params.ts';
 import { all, givenTwice, mapGiven, type Params, single } from './query-string.ts';
 
@@ -11,6 +17,10 @@ export interface TableRequest {
   readonly rows: RowRange;
   readonly columns: readonly string[] | undefined;
   readonly quoteLargeNum: boolean;
+  /** Whether `count` is the number of all rows, not only those of `limit`. */
+  readonly countsAll: boolean;
+  /** Whether to write the query and columns of a JSON table, or the header of CSV. */
+  readonly hasMetadata: boolean;
   readonly timings: boolean;
 }
 
@@ -178,11 +188,16 @@ function readRequest(
 }
 
 function tableRequest(given: ReadonlyMap<string, string>, format: ResultFormat, rows: RowRange): TableRequest {
+  const isTrue = (name: ParameterName): boolean =>
+    mapGiven(given.get(name), (text) => parseFlag(name, text)) ?? false;
   return {
     format,
     rows,
     columns: mapGiven(given.get('cols'), parseColumns),
-    quoteLargeNum: mapGiven(given.get('quoteLargeNum'), (text) => parseFlag('quoteLargeNum', text)) ?? false,
+    // As in QuestDB, whose console shows numbers as they are in JSON.
+    quoteLargeNum: isTrue('quoteLargeNum') || given.get('src') === 'con',
+    countsAll: isTrue('count'),
+    hasMetadata: !isTrue('nm'),
     timings: false,
   };
 }

@@ -42,6 +42,7 @@ describe('GET /exp?handle=', () => {
       '{"id":1,"price":10.5,"symbol":"AB","tags":[1,2]}\n{"id":2,"price":null,"symbol":"C,\\"D","tags":null}\n',
     ],
     ['&fmt=ndjson&cols=id&quoteLargeNum=true&limit=1', 'application/x-ndjson', 'trades.ndjson', '{"id":"1"}\n'],
+    ['&fmt=csv&limit=1&cols=id&nm=true', 'text/csv; charset=utf-8; header=absent', 'trades.csv', '1\r\n'],
     ['&fmt=csv&limit=0&cols=id', 'text/csv; charset=utf-8; header=present', 'trades.csv', 'id\r\n'],
   ])('%s', async (params, contentType, fileName, body) => {
     const response = await app.request(`/exp?handle=trades${params}`);

@@ -86,7 +86,13 @@ function responseOf(
   const headers = headersOf(request, info);
   const openedNs = process.hrtime.bigint();
   const timings = () => ({ open: Number(openedNs - startNs), encode: Number(process.hrtime.bigint() - openedNs) });
-  const table = { stream, query: `handle:${request.handle}`, timings, close: () => reading.close() };
+  const table = {
+    stream,
+    query: `handle:${request.handle}`,
+    ...(request.countsAll && { count: () => rows }),
+    timings,
+    close: () => reading.close(),
+  };
   const reuseBuffers = canReuseBuffers(request.format);
   context.rows = rowsOf(request, info);
   if (request.timings) return { headers, body: writeTable(reads.service, call, table, request), reuseBuffers };
@@ -102,8 +108,8 @@ function responseOf(
   return { headers, body: reads.cache.keeping(keyOf(call, info, request), chunks), reuseBuffers, isPacked, version };
 }
 
-function headersOf({ handle, format }: HandleRequest, { rows }: FrameInfo): Readonly<Record<string, string>> {
-  return { ...tableHeaders(handle, format), 'x-total-count': String(rows) };
+function headersOf(request: HandleRequest, { rows }: FrameInfo): Readonly<Record<string, string>> {
+  return { ...tableHeaders(request.handle, request), 'x-total-count': String(rows) };
 }
 
 /** Returns the number of rows in the response. */
@@ -113,6 +119,7 @@ function rowsOf({ rows: { offset, limit = Infinity } }: HandleRequest, { rows }:
 
 /** Returns the cache key: equal keys mean equal bytes. */
 function keyOf({ tenant }: Call, { version }: FrameInfo, request: HandleRequest): string {
-  const { handle, format, rows, columns, quoteLargeNum } = request;
-  return JSON.stringify([tenant, handle, version, format, rows.offset, rows.limit, columns, quoteLargeNum]);
+  const { handle, format, rows, columns, quoteLargeNum, countsAll, hasMetadata } = request;
+  const shape = [format, columns, quoteLargeNum, countsAll, hasMetadata];
+  return JSON.stringify([tenant, handle, version, rows.offset, rows.limit, ...shape]);
 }

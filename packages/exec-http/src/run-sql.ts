@@ -15,9 +15,19 @@ export async function runSql(
   const { call } = context;
   context.format = request.format;
   const { sql, engine, params, rows, columns } = request;
+  // Without a limit, the rows of the response are all.
+  const counting = request.countsAll && request.format === 'json' && (rows.offset > 0 || rows.limit !== undefined);
+  let total = 0;
   const reuseBuffers = canReuseBuffers(request.format);
   const startNs = process.hrtime.bigint();
-  const result = await service.query(call, sql, { engine, params, ...rows, ...(columns && { columns }), reuseBuffers });
+  const result = await service.query(call, sql, {
+    engine,
+    params,
+    ...rows,
+    ...(columns && { columns }),
+    ...(counting && { onTotal: (count: number) => void (total = count) }),
+    reuseBuffers,
+  });
   const firstRowsNs = process.hrtime.bigint();
   const timings = () => ({
     execute: Number(firstRowsNs - startNs),
@@ -28,9 +38,16 @@ export async function runSql(
     context.rows = (context.rows ?? 0) + numRows;
   });
   const onBytes = (bytes: number): void => result.sent(bytes);
-  const table = { stream, query: sql, timings, onBytes, close: (error?: unknown) => result.close(error) };
+  const table = {
+    stream,
+    query: sql,
+    ...(counting && { count: () => total }),
+    timings,
+    onBytes,
+    close: (error?: unknown) => result.close(error),
+  };
   return {
-    headers: { ...tableHeaders('query', request.format), ...serverTiming(result.timing) },
+    headers: { ...tableHeaders('query', request), ...serverTiming(result.timing) },
     body: writeTable(service, call, table, request),
     reuseBuffers,
     isPacked: request.format === 'parquet',

@@ -67,7 +67,33 @@ describe('engine=local', () => {
       'application/json; charset=utf-8',
       '{"query":"three","columns":[{"name":"n","type":"INT"}],"dataset":[[8]],"count":1}',
     ],
+    [
+      '/exec?query=three&engine=local&fmt=json&limit=2,2&cols=n&count=true&nm=true',
+      'application/json; charset=utf-8',
+      '{"dataset":[[8]],"count":3}',
+    ],
+    [
+      '/exec?query=three&engine=local&fmt=json&limit=0&count=true&nm=true',
+      'application/json; charset=utf-8',
+      '{"dataset":[],"count":3}',
+    ],
+    [
+      '/exec?query=three&engine=local&fmt=json&limit=9,&count=true&nm=true',
+      'application/json; charset=utf-8',
+      '{"dataset":[],"count":3}',
+    ],
+    [
+      '/exec?query=three&engine=local&fmt=json&cols=id&count=true&nm=true&src=con',
+      'application/json; charset=utf-8',
+      '{"dataset":[["1"],["2"],["3"]],"count":3}',
+    ],
+    [
+      '/exec?query=long&engine=local&fmt=json&limit=3,3&cols=id&count=true&nm=true',
+      'application/json; charset=utf-8',
+      '{"dataset":[[2]],"count":300000}',
+    ],
     ['/exp?query=three&engine=local&limit=1', 'text/csv; charset=utf-8; header=present', 'id,n\r\n1,7\r\n'],
+    ['/exp?query=three&engine=local&limit=1&nm=true', 'text/csv; charset=utf-8; header=absent', '1,7\r\n'],
     ['/exp?query=three&engine=local&fmt=ndjson&cols=id&limit=1', 'application/x-ndjson', '{"id":1}\n'],
   ])('%s', async (target, contentType, body) => {
     const response = await appWith().request(target);

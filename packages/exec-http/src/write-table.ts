@@ -19,6 +19,8 @@ export interface Table {
   readonly query: string;
   /** Returns the timings, if requested. */
   readonly timings: () => Readonly<Record<string, number>>;
+  /** Returns the `count` of a JSON table, when all rows are encoded. Default: the rows in it. */
+  readonly count?: (() => number) | undefined;
   /** Called with the length of each chunk. Default: nothing. */
   readonly onBytes?: (bytes: number) => void;
   /** Releases the source of the rows. `error`: why not all of them are encoded. */
@@ -26,8 +28,12 @@ export interface Table {
 }
 
 /** Returns the headers of a table; an export has a file name. */
-export function tableHeaders(name: string, format: ResultFormat): Readonly<Record<string, string>> {
-  const { contentType, extension } = ENCODINGS[format].out;
+export function tableHeaders(
+  name: string,
+  { format, hasMetadata }: Pick<TableRequest, 'format' | 'hasMetadata'>,
+): Readonly<Record<string, string>> {
+  const { contentType: usual, extension } = ENCODINGS[format].out;
+  const contentType = hasMetadata ? usual : usual.replace('header=present', 'header=absent');
   if (format === 'json') return { 'content-type': contentType };
   return { 'content-type': contentType, 'content-disposition': `attachment; filename="${name}.${extension}"` };
 }
@@ -63,17 +69,24 @@ export async function* writeTable(
 function encoded(
   { encodeParquet }: Service,
   { signal }: Call,
-  { stream, query, timings }: Table,
-  { format, quoteLargeNum, timings: isTimed }: TableRequest,
+  { stream, query, count, timings }: Table,
+  { format, quoteLargeNum, hasMetadata, timings: isTimed }: TableRequest,
 ): AsyncIterable<Uint8Array> {
   const reuseBuffers = canReuseBuffers(format);
   switch (format) {
     case 'json':
-      return encodeJsonTable(stream, { query, quoteLargeNum, reuseBuffers, ...(isTimed && { timings }) });
+      return encodeJsonTable(stream, {
+        query,
+        quoteLargeNum,
+        reuseBuffers,
+        metadata: hasMetadata,
+        ...(count && { count }),
+        ...(isTimed && { timings }),
+      });
     case 'ndjson':
       return encodeNdjson(stream, { quoteLargeNum, reuseBuffers });
     case 'csv':
-      return encodeCsv(stream, { reuseBuffers });
+      return encodeCsv(stream, { reuseBuffers, header: hasMetadata });
     case 'arrow':
       return encodeArrowStream(stream, { reuseBuffers });
     case 'parquet':

@@ -78,6 +78,8 @@ export interface QueryFramesOptions extends ReadFrameOptions {
   readonly engine?: EngineName;
   /** The values of `?` or `$1`, in order. */
   readonly params?: readonly SqlValue[];
+  /** Called with the number of rows of the whole result, before the batches end: rows after the limit are read, too. */
+  readonly onTotal?: (rows: number) => void;
 }
 
 /** The result of a query over frames. The caller must close it. */

@@ -1,5 +1,6 @@
-import type { Engine, QueryResult } from '@svc/frames';
+import type { Engine, FrameStream, QueryResult } from '@svc/frames';
 import { sliceStream } from '@svc/frames/internal';
+import type { RecordBatch } from 'apache-arrow';
 import { readWithIdleTimeout } from './read-with-idle-timeout.ts';
 import type { RunningQuery } from './running-query.ts';
 import type { QueryFramesOptions } from './service.ts';
@@ -11,13 +12,14 @@ export async function startQuery(
   options: QueryFramesOptions,
   idleTimeoutMs: number,
 ): Promise<QueryResult> {
-  const { params = [], offset = 0, limit = Infinity, columns, reuseBuffers = false } = options;
+  const { params = [], offset = 0, limit = Infinity, columns, reuseBuffers = false, onTotal } = options;
   const { call, sql, monitor } = query;
   const answer = closeOnce(await engine.query(call, sql, { params, reuseBuffers, monitor }));
   const result = readWithIdleTimeout(answer, idleTimeoutMs, (error) => query.end(error));
   query.send(() => result.close());
   try {
-    const part = sliceStream(result, { offset, limit, ...(columns && { columns }), signal: call.signal });
+    const slice = { offset, limit, ...(columns && { columns }), signal: call.signal };
+    const part = onTotal === undefined ? sliceStream(result, slice) : sliceCounted(result, slice, onTotal);
     return { schema: part.schema, batches: countRows(part.batches, query), close: () => result.close() };
   } catch (error) {
     result.close();
@@ -35,6 +37,32 @@ function closeOnce(result: QueryResult): QueryResult {
       isClosed = true;
       result.close();
     },
+  };
+}
+
+/** As `sliceStream`, but reads on after the slice, and calls `onTotal` with the number of all rows. */
+function sliceCounted(
+  { schema, batches }: QueryResult,
+  options: Parameters<typeof sliceStream>[1],
+  onTotal: (rows: number) => void,
+): FrameStream {
+  const source = batches[Symbol.asyncIterator]();
+  let total = 0;
+  const next = async (): Promise<IteratorResult<RecordBatch, undefined>> => {
+    const read = await source.next();
+    if (read.done === true) return { done: true, value: undefined };
+    total += read.value.numRows;
+    return read;
+  };
+  // Without `return`: the end of the slice must not end the source.
+  const part = sliceStream({ schema, batches: { [Symbol.asyncIterator]: () => ({ next }) } }, options);
+  return {
+    schema: part.schema,
+    batches: (async function* () {
+      yield* part.batches;
+      while ((await next()).done !== true);
+      onTotal(total);
+    })(),
   };
 }
 

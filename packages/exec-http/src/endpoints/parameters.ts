@@ -51,7 +51,7 @@ const TABLE_PARAMS = {
     isForwarded: true,
   },
   quoteLargeNum: {
-    rule: '`true`: LONG, ULONG and LONG128 values as strings, for clients that read JSON numbers as doubles. `false` is the default.',
+    rule: '`true`: LONG, ULONG and LONG128 values as strings, for clients that read JSON numbers as doubles. `false` is the default, unless `src=con`.',
     schema: FLAG,
     isForwarded: true,
   },
@@ -68,12 +68,24 @@ const SQL_PARAMS = {
 const forDatabase = (rule: string) =>
   ({ rule: `${rule} Only for the time-series database.`, schema: TEXT, isForwarded: true }) as const;
 
-/** Parameters of the time-series database, passed on unchanged and unchecked. */
+/** Parameters of the time-series database, passed on unchanged and unchecked; some also apply to frames. */
 const DATABASE_PARAMS = {
-  count: forDatabase('`true`: count all rows of the result, not only those of `limit`.'),
-  nm: forDatabase('`true`: leave out the columns of the response.'),
+  count: {
+    rule: '`true`: `count` is the number of all rows, not only those of `limit`. All rows of a statement are then computed. `false` is the default.',
+    schema: FLAG,
+    isForwarded: true,
+  },
+  nm: {
+    rule: '`true`: leave out `query` and `columns`, or the header of CSV. `false` is the default.',
+    schema: FLAG,
+    isForwarded: true,
+  },
   explain: forDatabase('`true`: add the query plan.'),
-  src: forDatabase('The name of the client.'),
+  src: {
+    rule: 'The name of the client. `con`, the web console of QuestDB, gets large numbers as strings.',
+    schema: TEXT,
+    isForwarded: true,
+  },
   version: forDatabase('The version of the JSON format.'),
 } as const satisfies ParameterTable;
 

@@ -62,8 +62,17 @@ async function sendText(
   const isCompressed = compression && acceptsGzip(req.header('accept-encoding'));
   const reading = hasFiles && !isCompressed ? await service.findFile(context.call, handle, format) : undefined;
   if (reading !== undefined) return sendReading(reads, context, format, reading);
-  const whole = { rows: { offset: 0 }, columns: undefined, quoteLargeNum: false, timings: false };
-  const response = await readFrame(reads, context, { kind: 'handle', handle, format, ...whole });
+  const response = await readFrame(reads, context, { kind: 'handle', handle, format, ...WHOLE });
   if ('forwarded' in response) return response;
   return { ...response, headers: { ...response.headers, 'accept-ranges': hasFiles ? 'bytes' : 'none' } };
 }
+
+/** All rows and columns, as they are. */
+const WHOLE = {
+  rows: { offset: 0 },
+  columns: undefined,
+  quoteLargeNum: false,
+  countsAll: false,
+  hasMetadata: true,
+  timings: false,
+} as const;

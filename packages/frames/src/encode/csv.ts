@@ -5,6 +5,12 @@ import { createCellOptions } from './columns/create-column.ts';
 import { type ChunkOptions, encodeRows } from './encode-rows.ts';
 import type { RowFormat } from './row-format.ts';
 
+/** Options of `encodeCsv`. */
+export interface CsvEncodeOptions extends ChunkOptions {
+  /** Write the header row. Default true. */
+  readonly header?: boolean;
+}
+
 /**
  * Encodes a frame as CSV (RFC 4180): a header row, lines that end with CR LF, and a field in quotes only if it contains
  * a comma, a quote or a line break. An empty field is null, `""` is the empty text, a date has no time, and nested
@@ -12,13 +18,14 @@ import type { RowFormat } from './row-format.ts';
  */
 export function encodeCsv(
   source: FrameStream,
-  options: ChunkOptions = {},
+  options: CsvEncodeOptions = {},
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { fields } = source.schema;
+  const { header = true } = options;
   const names = fields.map((field) => columnInfo(field).name);
   const format: RowFormat = {
     name: 'CSV',
-    head: names.length === 0 ? NOTHING : Buffer.from(`${names.map(headerField).join(',')}\r\n`),
+    head: names.length === 0 || !header ? NOTHING : Buffer.from(`${names.map(headerField).join(',')}\r\n`),
     row: createRecordText(
       fields.map((_field, i) => (i === 0 ? '' : ',')),
       fields.length === 0 ? '' : '\r\n',

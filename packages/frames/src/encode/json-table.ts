@@ -11,6 +11,10 @@ export interface JsonTableOptions extends ChunkOptions {
   readonly query: string;
   /** Write LONG, ULONG and LONG128 as strings, for clients that read JSON numbers as doubles. Default false. */
   readonly quoteLargeNum?: boolean;
+  /** Write `query` and `columns`. Default true. */
+  readonly metadata?: boolean;
+  /** Called after the last row; returns the value of the key `count`. Default: the number of rows in `dataset`. */
+  readonly count?: () => number;
   /** Called after the last row; returns the value of the key `timings`. Default: no such key. */
   readonly timings?: () => Readonly<Record<string, number>>;
 }
@@ -24,10 +28,13 @@ export function encodeJsonTable(
   options: JsonTableOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { fields } = source.schema;
+  const { query, metadata = true } = options;
   const columns = fields.map((field) => ({ name: field.name, type: columnInfo(field).type }));
   const format: RowFormat = {
     name: 'JSON',
-    head: Buffer.from(`{"query":${JSON.stringify(options.query)},"columns":${JSON.stringify(columns)},"dataset":[`),
+    head: Buffer.from(
+      metadata ? `{"query":${JSON.stringify(query)},"columns":${JSON.stringify(columns)},"dataset":[` : '{"dataset":[',
+    ),
     row: createRecordText(
       fields.map((_field, i) => (i === 0 ? '[' : ',')),
       fields.length === 0 ? '[],' : '],',
@@ -36,7 +43,7 @@ export function encodeJsonTable(
     separatorBytes: 1,
     tail: (rows) => {
       const timings = options.timings ? `,"timings":${JSON.stringify(options.timings())}` : '';
-      return Buffer.from(`],"count":${rows}${timings}}`);
+      return Buffer.from(`],"count":${options.count?.() ?? rows}${timings}}`);
     },
   };
   return encodeRows(source, format, options);
