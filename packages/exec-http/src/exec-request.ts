@@ -188,8 +188,7 @@ function readRequest(
 }
 
 function tableRequest(given: ReadonlyMap<string, string>, format: ResultFormat, rows: RowRange): TableRequest {
-  const isTrue = (name: ParameterName): boolean =>
-    mapGiven(given.get(name), (text) => parseFlag(name, text)) ?? false;
+  const isTrue = (name: ParameterName): boolean => mapGiven(given.get(name), (text) => parseFlag(name, text)) ?? false;
   return {
     format,
     rows,

@@ -139,9 +139,15 @@ describe('cached responses', () => {
 
   test('have the requested version, part and format', async () => {
     const { app, put } = await appWith(3);
-    const targets = ['', '&limit=2', '&limit=2,3', '&cols=id', '&quoteLargeNum=true', '&limit=2&count=true', '&nm=true'].map(
-      (more) => `/exec?handle=t&fmt=json${more}`,
-    );
+    const targets = [
+      '',
+      '&limit=2',
+      '&limit=2,3',
+      '&cols=id',
+      '&quoteLargeNum=true',
+      '&limit=2&count=true',
+      '&nm=true',
+    ].map((more) => `/exec?handle=t&fmt=json${more}`);
     const before = await Promise.all(targets.map((target) => read(app, target)));
     expect(new Set(before.map((answer) => JSON.stringify(answer))).size).toBe(6);
     await put(4);
