@@ -1,3 +1,4 @@
+import { columnInfo } from '@svc/frames';
 import { childrenOf, keyAndValueOf, sqlNames, TYPE_METADATA_KEY, typeOf } from '@svc/frames/internal';
 import { DataType, type Field, TimeUnit } from 'apache-arrow';
 import type { CatalogueFrame } from '../wire/sql-requests.ts';
@@ -10,12 +11,16 @@ import { storedColumn } from '../types/stored-types.ts';
 export function frameShape({ handle, info }: DescribedFrame): CatalogueFrame {
   const { fields } = info.schema;
   const names = sqlNames(fields.map(({ name }) => name));
-  const columns = fields.map((field, i) => ({ name: names[i] ?? '', sqlType: sqlTypeOf(field) }));
+  const columns = fields.map((field, i) => ({
+    name: names[i] ?? '',
+    type: columnInfo(field).type,
+    sqlType: sqlTypeOf(field),
+  }));
   return { name: handle, rows: info.rows, columns: columns.length === 0 ? [NO_COLUMN] : columns };
 }
 
 /** DuckDB has no tables without columns: the placeholder. */
-const NO_COLUMN = { name: NO_COLUMNS_NAME, sqlType: 'BOOLEAN' };
+const NO_COLUMN = { name: NO_COLUMNS_NAME, type: 'BOOLEAN', sqlType: 'BOOLEAN' };
 
 function sqlTypeOf(field: Field): string {
   const { metadata } = field;

@@ -23,7 +23,8 @@ export interface CatalogueFrame {
   /** The handle. */
   readonly name: string;
   readonly rows: number;
-  readonly columns: readonly { readonly name: string; readonly sqlType: string }[];
+  /** `type` is the name that clients see, `sqlType` that of DuckDB. */
+  readonly columns: readonly { readonly name: string; readonly type: string; readonly sqlType: string }[];
 }
 
 /** A parameter value: its text and the type to cast it to. */

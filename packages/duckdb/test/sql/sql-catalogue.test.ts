@@ -127,6 +127,69 @@ describe('the catalogue shows the frames of the caller, and nothing else', () =>
   });
 });
 
+describe("QuestDB's functions show the frames of the caller", () => {
+  beforeAll(async () => {
+    const rows = { s: ['a', 'b'], x: [1.5, 2.5] };
+    await put('kinds', streamFromTable(tableFromArrays(rows)));
+  });
+  afterAll(() => fixture.store.drop({ tenant: 'default', handle: parseHandle('kinds') }));
+
+  test.each<readonly [string, unknown[][]]>([
+    [
+      "SELECT table_name, table_row_count FROM tables() WHERE table_name IN ('a.b-c', 'kinds', 'trades')",
+      [
+        ['a.b-c', 0n],
+        ['kinds', 2n],
+        ['trades', 5n],
+      ],
+    ],
+    ['SELECT min(id) FROM tables()', [[1]]],
+    [
+      `SELECT "designatedTimestamp", "partitionBy", "walEnabled", dedup, "matView", table_type FROM tables()
+        WHERE table_name = 'trades'`,
+      [[null, 'NONE', false, false, false, 'T']],
+    ],
+    [
+      'SELECT "column", type, designated FROM table_columns(\'Kinds\')',
+      [
+        ['s', 'SYMBOL', false],
+        ['x', 'DOUBLE', false],
+      ],
+    ],
+    [
+      "SELECT table_name, column_name, ordinal_position, data_type FROM questdb_columns() WHERE table_name = 'kinds'",
+      [
+        ['kinds', 's', 0, 'SYMBOL'],
+        ['kinds', 'x', 1, 'DOUBLE'],
+      ],
+    ],
+    ['SELECT max(trades.id) FROM trades, tables()', [[4n]]],
+  ])('%s', async (sql, rows) => {
+    expect(await fixture.rows(sql)).toEqual(rows);
+  });
+
+  test('of each tenant', async () => {
+    const call = callOf('another');
+    expect(await fixture.rows('SELECT table_name FROM tables()', {}, call)).toEqual([['secret']]);
+    expect(await fixture.rows('SELECT table_name FROM questdb_columns()', {}, call)).toEqual([['secret']]);
+    expect(await fixture.rows('SELECT table_name FROM tables()', {}, callOf('stranger'))).toEqual([]);
+  });
+
+  test.each(['nope', 'secret'])('a frame that the caller does not have is an error: %s', async (name) => {
+    await expect(fixture.rows(`FROM table_columns('${name}')`)).rejects.toMatchObject({
+      code: 'invalid_sql',
+      message: expect.stringContaining(`There is no frame "${name}".`),
+    });
+  });
+
+  test('also if frames have the names of the functions', async () => {
+    await put('tables', longFrame(1));
+    expect(await fixture.rows('SELECT count(*)::INTEGER FROM tables')).toEqual([[1]]);
+    expect(await fixture.rows("SELECT table_name FROM tables() WHERE table_name = 'tables'")).toEqual([['tables']]);
+    await fixture.store.drop({ tenant: 'default', handle: parseHandle('tables') });
+  });
+});
+
 describe('columns have the types that DESCRIBE shows', () => {
   for (const [options, samples] of byTier(SAMPLE_FRAMES)) {
     test.each(samples)('$name', options, async ({ schema }) => {

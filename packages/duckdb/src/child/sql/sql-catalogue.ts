@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { sqlName, sqlText } from '../../wire/sql-names.ts';
 import type { CatalogueFrame } from '../../wire/sql-requests.ts';
+import { questdbFunctions } from './questdb-functions.ts';
 
 /** The catalogue of tables and columns that SQL can read. */
 export interface SqlCatalogue {
@@ -10,8 +11,9 @@ export interface SqlCatalogue {
 
 /** A schema with an empty view for each frame, with its columns. Client SQL cannot name it. */
 const SHAPES = ' shapes';
-/** A table with the row counts. */
-const SIZES = ' sizes';
+/** A table of the frames: their names, row counts, and the names and types of their columns as clients see them. */
+const FRAMES = ' frames';
+const QUESTDB = questdbFunctions(`main.${sqlName(FRAMES)}`);
 
 /**
  * Everything in DuckDB that shows tables and columns (information_schema, pg_catalog, SHOW) calls these functions by their
@@ -22,7 +24,7 @@ const SHADOWS: Readonly<Record<string, string>> = {
     SELECT database_name, database_oid, 'main' AS schema_name, ${mainOid()} AS schema_oid, view_name AS table_name,
       view_oid AS table_oid, tags, false AS internal, false AS temporary, false AS has_primary_key,
       rows AS estimated_size, column_count, 0 AS index_count, 0 AS check_constraint_count
-    FROM system.main.duckdb_views() JOIN main.${sqlName(SIZES)} ON name = view_name
+    FROM system.main.duckdb_views() JOIN main.${sqlName(FRAMES)} ON name = view_name
     WHERE schema_name = ${sqlText(SHAPES)}`,
   duckdb_columns: `SELECT * REPLACE ('main' AS schema_name, ${mainOid()} AS schema_oid)
     FROM system.main.duckdb_columns() WHERE schema_name = ${sqlText(SHAPES)}`,
@@ -44,10 +46,18 @@ function nothingOf(name: string): string {
   return `SELECT * FROM system.main.${name}() WHERE false`;
 }
 
-/** Whether a function, by its folded name, is one of these. */
+/** Whether a function of DuckDB, by its folded name, is one of these. */
 export function isShadowed(name: string): boolean {
   return Object.hasOwn(SHADOWS, name);
 }
+
+/** Whether a table function, by its folded name, shows frames: those of DuckDB above, and those of QuestDB. */
+export function isCatalogueFunction(name: string): boolean {
+  return isShadowed(name) || Object.hasOwn(QUESTDB, name);
+}
+
+/** The JSON from which the table of the frames is made. */
+const SHOWN = '[{"name": "VARCHAR", "rows": "BIGINT", "columns": [{"name": "VARCHAR", "type": "VARCHAR"}]}]';
 
 /** How many views are created in one call. */
 const BATCH_VIEWS = 500;
@@ -60,19 +70,25 @@ export function createSqlCatalogue(connection: DuckDBConnection): SqlCatalogue {
   async function setUp(): Promise<void> {
     if (isSetUp) return;
     await connection.run(`CREATE SCHEMA IF NOT EXISTS ${sqlName(SHAPES)}`);
-    await fillSizes([]);
+    await fillFrames([]);
     for (const [name, sql] of Object.entries(SHADOWS)) {
       await connection.run(`CREATE OR REPLACE MACRO main.${name}() AS TABLE ${sql}`);
+    }
+    for (const [name, { parameters, sql }] of Object.entries(QUESTDB)) {
+      await connection.run(`CREATE OR REPLACE MACRO main.${name}(${parameters}) AS TABLE ${sql}`);
     }
     isSetUp = true;
   }
 
-  async function fillSizes(frames: readonly CatalogueFrame[]): Promise<void> {
-    const sizes = JSON.stringify(frames.map(({ name, rows }) => ({ name, rows })));
+  async function fillFrames(frames: readonly CatalogueFrame[]): Promise<void> {
+    const shown = frames.map(({ name, rows, columns }) => ({
+      name,
+      rows,
+      columns: columns.map((column) => ({ name: column.name, type: column.type })),
+    }));
     await connection.run(
-      `CREATE OR REPLACE TABLE main.${sqlName(SIZES)} AS
-        SELECT unnest(from_json($1::VARCHAR, '[{"name": "VARCHAR", "rows": "BIGINT"}]'), recursive := true)`,
-      [sizes],
+      `CREATE OR REPLACE TABLE main.${sqlName(FRAMES)} AS SELECT unnest(from_json($1::VARCHAR, ${sqlText(SHOWN)}), max_depth := 2)`,
+      [JSON.stringify(shown)],
     );
   }
 
@@ -92,7 +108,7 @@ export function createSqlCatalogue(connection: DuckDBConnection): SqlCatalogue {
         await connection.run(statements.slice(at, at + BATCH_VIEWS).join('; '));
       }
       for (const [name, sql] of changed) known.set(name, sql);
-      await fillSizes(frames);
+      await fillFrames(frames);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { quoted } from '@svc/errors';
 import { ALLOWED_FUNCTIONS } from './generated/allowed-functions.ts';
 import { CATALOGUE_TABLES, REFUSED_TABLES } from '../../wire/catalogue-tables.ts';
-import { isShadowed } from './sql-catalogue.ts';
+import { isCatalogueFunction } from './sql-catalogue.ts';
 import { CATALOGUE_HINT, type FunctionPlace, namesIn, REFUSED_FUNCTIONS } from './refused-functions.ts';
 import { isNode, type SqlNode } from './sql-node.ts';
 import { SqlRefusal } from './sql-refusal.ts';
@@ -146,7 +146,7 @@ function walkTableFunction(node: SqlNode, scope: Scope, found: Found): void {
   const { function: called, ...rest } = node;
   if (!isNode(called) || called['class'] !== 'FUNCTION') throw unknownPart('TABLE_FUNCTION', node);
   const name = textOf(called, 'function_name');
-  if (isShadowed(folded(name))) addCatalogueFunction(name, called, found);
+  if (isCatalogueFunction(folded(name))) addCatalogueFunction(name, called, found);
   else checkFunction(called, 'tables');
   walkInside(called, scope, found);
   walkInside(rest, scope, found);
