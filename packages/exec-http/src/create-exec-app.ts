@@ -3,18 +3,22 @@ import { Hono } from 'hono';
 import { createResponseCache, type ResponseCache } from './response-cache.ts';
 import { addEndpoints } from './endpoints/add-endpoints.ts';
 import type { EndpointTable } from './endpoints/endpoint-table.ts';
-import { API_ENDPOINTS, ENDPOINTS } from './endpoints/endpoints.ts';
+import { API_ENDPOINTS } from './endpoints/endpoints.ts';
 import { LINE_ENDPOINTS } from './endpoints/line-endpoints.ts';
+import { QUESTDB_ENDPOINTS } from './endpoints/questdb-endpoints.ts';
 import { type Authenticate, hasCallers } from './endpoint.ts';
 import type { ExecEnv } from './request-context.ts';
-import { chkHandlers, execHandlers, expHandlers } from './exec-endpoint.ts';
+import { execHandlers, expHandlers } from './exec-endpoint.ts';
 import { fileHandlers } from './files/files-endpoint.ts';
 import { frameHandlers, frameListHandlers } from './frames-endpoint.ts';
 import { docsHandlers } from './docs-page/docs-endpoint.ts';
-import { lineHandlers, SETTINGS_HANDLERS } from './lines/lines-endpoint.ts';
+import { lineHandlers } from './lines/lines-endpoint.ts';
 import { openApiHandlers } from './openapi/openapi-endpoint.ts';
 import { type HostInfo, infoHandlers } from './queries/info-endpoint.ts';
 import { queryHandlers, queryListHandlers } from './queries/queries-endpoint.ts';
+import { chkHandlers } from './questdb/chk-endpoint.ts';
+import { importHandlers } from './questdb/import-endpoint.ts';
+import { settingsHandlers, WARNINGS_HANDLERS } from './questdb/settings-endpoint.ts';
 import { createRequestGuard, type RequestGuardOptions } from './request-guard.ts';
 import { healthHandlers, LIVE_HANDLERS, PING_HANDLERS, readyHandlers } from './state-endpoints.ts';
 
@@ -74,7 +78,13 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   const about = { service, host: options.info, defaultEngine, maxRows, hasCallers: hasCallers(endpoint) };
   const docs = docsHandlers();
   const state = { service, isStarting, defaultEngine, hasCallers: hasCallers(endpoint) };
-  const table = forwardsAll ? API_ENDPOINTS : ENDPOINTS;
+  // Where SQL is for the database, imports are for it, too.
+  const takesImports = defaultEngine === 'local' || !hasTsdb;
+  const table = {
+    ...API_ENDPOINTS,
+    ...(!forwardsAll && LINE_ENDPOINTS),
+    ...(takesImports && QUESTDB_ENDPOINTS),
+  };
   addEndpoints(app, API_ENDPOINTS, endpoint, {
     '/exec': execHandlers(reads, rules),
     '/exp': expHandlers(reads, rules),
@@ -101,8 +111,13 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
   });
   if (!forwardsAll) {
     const lines = lineHandlers(service);
-    const handlers = { '/write': lines, '/api/v2/write': lines, '/settings': SETTINGS_HANDLERS };
+    const settings = settingsHandlers(service, defaultEngine);
+    const handlers = { '/write': lines, '/api/v2/write': lines, '/settings': settings };
     addEndpoints(app, LINE_ENDPOINTS, endpoint, handlers);
+  }
+  if (takesImports) {
+    const handlers = { '/imp': importHandlers(service), '/warnings': WARNINGS_HANDLERS };
+    addEndpoints(app, QUESTDB_ENDPOINTS, endpoint, handlers);
   }
   return app;
 }

@@ -7,7 +7,6 @@ import {
   type ExecRequest,
   type ExecRules,
   type HandleRequest,
-  parseChkRequest,
   parseExecRequest,
   parseExpRequest,
   sqlTarget,
@@ -27,17 +26,6 @@ export function execHandlers(reads: FrameReads, rules: ExecRules): HandlersOf<'G
 /** Handles `/exp`: the same in the export formats. */
 export function expHandlers(reads: FrameReads, rules: ExecRules): HandlersOf<'GET' | 'POST'> {
   return readHandlers('/exp', reads, rules, parseExpRequest);
-}
-
-/** Handles `/chk`: asks the database whether it could accept an import. */
-export function chkHandlers(service: Service, rules: ExecRules): HandlersOf<'GET'> {
-  return {
-    GET: async ({ c, call }) => {
-      if (c.req.method === 'HEAD') return methodNotAllowed('HEAD is not forwarded to the database.', ['GET']);
-      const { params } = parseChkRequest(parseQueryString(c.req.url), rules);
-      return { forwarded: await service.forward(call, { path: '/chk', params }) };
-    },
-  };
 }
 
 /** Whether a request is for a whole frame as a Parquet file, of which clients can read ranges. */

@@ -315,17 +315,53 @@ describe('/exp', () => {
   });
 });
 
-test('/chk is for the database, whatever the default engine is', () => {
-  expect(parseChkRequest([['f', 'json']], { ...rules, defaultEngine: 'local' })).toMatchObject({ kind: 'forward' });
+describe('/chk', () => {
+  const parseChk = (query: string, changes: Partial<ExecRules> = {}): unknown =>
+    parseChkRequest(parseQueryString(`/chk?${query}`), { ...rules, ...changes });
+
+  test.each<[query: string, changes: Partial<ExecRules>, expected: object]>([
+    ['f=json&j=t', {}, { kind: 'forward' }],
+    ['f=json&j=t', { defaultEngine: 'tsdb' }, { kind: 'forward' }],
+    ['f=json&j=t', { defaultEngine: 'scheduler', engines: ['scheduler'] }, { kind: 'forward' }],
+    ['f=json&j=t', { defaultEngine: 'local' }, { kind: 'exists', handle: 't', isJson: true }],
+    ['j=t&version=2', { defaultEngine: 'local', hasTsdb: false }, { kind: 'exists', handle: 't', isJson: false }],
+    ['j=t&engine=local', { defaultEngine: 'local' }, { kind: 'exists' }],
+    ['j=t&engine=tsdb', { defaultEngine: 'local' }, { kind: 'forward', params: [['j', 't']] }],
+  ])('%s with %j', (query, changes, expected) => {
+    expect(parseChk(query, changes)).toMatchObject(expected);
+  });
+
+  test('about frames needs a name', () => {
+    expect(() => parseChk('f=json', { defaultEngine: 'local' })).toThrow('The parameter j is missing.');
+  });
+});
+
+describe('short statements of QuestDB', () => {
+  const sqlOf = (query: string, changes: Partial<ExecRules>) => parse(`query=${query}&fmt=json`, changes);
+
+  test('have their full form if SQL runs over frames by default', () => {
+    const full = { sql: 'FROM tables()', shift: 5 };
+    expect(sqlOf('tables()', { defaultEngine: 'local' })).toMatchObject({ sql: 'tables()', full });
+    expect(sqlOf('select 1', { defaultEngine: 'local' })).not.toHaveProperty('full');
+  });
+
+  test('are for the database, and left as they are, otherwise', () => {
+    expect(sqlOf('tables()', {})).toMatchObject({ kind: 'forward' });
+    expect(sqlOf('tables()&engine=local', {})).not.toHaveProperty('full');
+    expect(sqlOf('tables()&engine=tsdb', { defaultEngine: 'local' })).toMatchObject({ kind: 'forward' });
+  });
 });
 
 test('/chk is forwarded with every parameter except engine if there is a database', () => {
   const params = parseQueryString('/chk?f=json&j=trades&engine=tsdb&v=2');
-  expect(parseChkRequest(params, rules).params).toEqual([
-    ['f', 'json'],
-    ['j', 'trades'],
-    ['v', '2'],
-  ]);
+  expect(parseChkRequest(params, rules)).toEqual({
+    kind: 'forward',
+    params: [
+      ['f', 'json'],
+      ['j', 'trades'],
+      ['v', '2'],
+    ],
+  });
   expect(() => parseChkRequest(params, { ...rules, hasTsdb: false })).toThrow(/No time-series database/);
   expect(() => parseChkRequest([['engine', 'local']], rules)).toThrow(/engine="local"/);
 });

@@ -9,6 +9,7 @@ import {
   TARGET_PARAMS,
 } from './endpoints/parameters.ts';
 import { parseColumns, parseFlag, parseLimit, parseSqlValue, type RowRange } from './exec-params.ts';
+import { type FullStatement, fullStatement } from './questdb/short-statement.ts';
 import { all, givenTwice, mapGiven, type Params, single } from './query-string.ts';
 
 /** The requested part of a table, and its format. */
@@ -36,6 +37,8 @@ export interface SqlRequest extends TableRequest {
   readonly engine: EngineName;
   readonly sql: string;
   readonly params: readonly SqlValue[];
+  /** The statement to run, if `sql` is a short form of it. */
+  readonly full?: FullStatement;
 }
 
 /** A request to the time-series database. */
@@ -114,16 +117,33 @@ export function parseExpRequest(params: Params, rules: ExecRules, authorize: Aut
   return readRequest(target, table, params, rules);
 }
 
-/** Parses the parameters of `/chk`, which only the database answers. */
-export function parseChkRequest(params: Params, rules: ExecRules): ForwardRequest {
-  const engine = checkEngineName(single(params, 'engine') ?? 'tsdb');
-  checkConfigured(engine, rules);
-  if (engine !== 'tsdb') {
+/** A question whether a frame exists. */
+export interface ExistsRequest {
+  readonly kind: 'exists';
+  readonly handle: string;
+  readonly isJson: boolean;
+}
+
+/** Parses the parameters of `/chk`: about a frame if SQL runs over frames by default, else for the database. */
+export function parseChkRequest(params: Params, rules: ExecRules): ForwardRequest | ExistsRequest {
+  const engine = checkEngineName(single(params, 'engine') ?? chkTarget([], rules) ?? 'tsdb');
+  if (engine !== 'local' || rules.defaultEngine !== 'local') {
+    checkConfigured(engine, rules);
+    if (engine === 'tsdb') return { kind: 'forward', params: withoutEngine(params) };
     throw new ServiceError('invalid_argument', `engine=${quoted(engine)} is not supported for /chk.`, {
-      hint: 'Leave engine out: only the time-series database answers /chk.',
+      hint: 'Leave engine out: the time-series database answers /chk, or this server if sql.default_engine is local.',
     });
   }
-  return { kind: 'forward', params: withoutEngine(params) };
+  const handle = single(params, 'j');
+  if (handle === undefined) {
+    throw new ServiceError('invalid_argument', 'The parameter j is missing.', { hint: 'Send j=<handle>.' });
+  }
+  return { kind: 'exists', handle, isJson: single(params, 'f') === 'json' };
+}
+
+/** Returns who answers `/chk`, which decides the permission; undefined if the request is not valid. */
+export function chkTarget(params: Params, { defaultEngine }: ExecRules): SqlTarget | undefined {
+  return sqlTarget(params, { defaultEngine: defaultEngine === 'local' ? 'local' : 'tsdb' });
 }
 
 function withoutEngine(params: Params): Params {
@@ -162,7 +182,10 @@ function parseTarget(given: ReadonlyMap<string, string>, rules: ExecRules, autho
 }
 
 /** Returns where the SQL of a POST runs, which its URL decides; undefined if the URL is not valid. */
-export function sqlTarget(params: Params, { defaultEngine = 'tsdb' }: ExecRules): SqlTarget | undefined {
+export function sqlTarget(
+  params: Params,
+  { defaultEngine = 'tsdb' }: Pick<ExecRules, 'defaultEngine'>,
+): SqlTarget | undefined {
   const given = params.filter(([name]) => name === 'engine').map(([, value]) => value);
   return given.length === 0 ? defaultEngine : SQL_TARGETS.find((engine) => engine === given[0]);
 }
@@ -171,7 +194,7 @@ function readRequest(
   target: Exclude<Target, { kind: 'forward' }>,
   table: TableRequest,
   params: Params,
-  { maxRows }: ExecRules,
+  { maxRows, defaultEngine }: ExecRules,
 ): HandleRequest | SqlRequest {
   if (target.kind === 'handle') return { ...table, kind: 'handle', handle: target.handle };
   if (maxRows !== undefined && table.rows.limit === undefined) {
@@ -184,7 +207,9 @@ function readRequest(
     );
   }
   const values = all(params, 'param').map(parseSqlValue);
-  return { ...target, ...table, params: values };
+  // The tools of QuestDB run their SQL at the default engine.
+  const full = defaultEngine === 'local' && target.engine === 'local' ? fullStatement(target.sql) : undefined;
+  return { ...target, ...table, params: values, ...(full && { full }) };
 }
 
 function tableRequest(given: ReadonlyMap<string, string>, format: ResultFormat, rows: RowRange): TableRequest {

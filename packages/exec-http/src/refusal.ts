@@ -6,7 +6,7 @@ import { discardBody } from './request-body.ts';
 /** What a response of an error has besides the error. */
 export interface RefusalOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  /** Fields of the body that clients of line protocol expect. Default: none. */
+  /** Fields of the body that clients of line protocol and tools of QuestDB expect. Default: none. */
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 

@@ -1,9 +1,11 @@
+import { ServiceError } from '@svc/errors';
 import { onEachBatch } from '@svc/frames/internal';
 import type { Service } from '@svc/service';
 import type { EndpointResponse } from './endpoint-response.ts';
 import type { RequestContext } from './request-context.ts';
 import type { SqlRequest } from './exec-request.ts';
 import { serverTiming } from './queries/server-timing.ts';
+import type { FullStatement } from './questdb/short-statement.ts';
 import { canReuseBuffers, tableHeaders, writeTable } from './write-table.ts';
 
 /** Responds with the rows of an SQL statement over frames. */
@@ -14,20 +16,19 @@ export async function runSql(
 ): Promise<EndpointResponse> {
   const { call } = context;
   context.format = request.format;
-  const { sql, engine, params, rows, columns } = request;
+  const { sql, engine, params, rows, columns, full = { sql, shift: 0 } } = request;
   // Without a limit, the rows of the response are all.
   const counting = request.countsAll && request.format === 'json' && (rows.offset > 0 || rows.limit !== undefined);
   let total = 0;
   const reuseBuffers = canReuseBuffers(request.format);
   const startNs = process.hrtime.bigint();
-  const result = await service.query(call, sql, {
-    engine,
-    params,
-    ...rows,
-    ...(columns && { columns }),
-    ...(counting && { onTotal: (count: number) => void (total = count) }),
-    reuseBuffers,
-  });
+  const options = { engine, params, ...rows, ...(columns && { columns }), reuseBuffers };
+  const onTotal = (count: number): void => void (total = count);
+  const result = await service
+    .query(call, full.sql, { ...options, ...(counting && { onTotal }) })
+    .catch((error: unknown) => {
+      throw request.full === undefined ? error : inShortForm(error, sql, full);
+    });
   const firstRowsNs = process.hrtime.bigint();
   const timings = () => ({
     execute: Number(firstRowsNs - startNs),
@@ -52,4 +53,12 @@ export async function runSql(
     reuseBuffers,
     isPacked: request.format === 'parquet',
   };
+}
+
+/** Returns the error of a full statement as one of the short statement that the client sent. */
+function inShortForm(error: unknown, query: string, { shift }: FullStatement): unknown {
+  if (!(error instanceof ServiceError) || error.code !== 'invalid_sql') return error;
+  const { code, message, hint, position } = error;
+  const at = position === undefined ? {} : { position: Math.max(0, position - shift) };
+  return new ServiceError(code, message, { hint, query, ...at, cause: error });
 }

@@ -95,8 +95,8 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
       audit.write(call, 'putFrame', handle, () => write('frame_put', call, handle, upload, put)),
     appendFrame: (call, handle, upload, put = {}) =>
       audit.write(call, 'appendFrame', handle, async () => {
-        const { info, created } = await write('frame_appended', call, handle, upload, put);
-        return { info: shownInfo(call, info), created };
+        const { info, ...others } = await write('frame_appended', call, handle, upload, put);
+        return { ...others, info: shownInfo(call, info) };
       }),
 
     expireFrame: (call, handle, ttlSeconds) =>

@@ -182,7 +182,7 @@ export interface PartState {
 export type ShownInfo = Omit<FrameInfo, 'columns'> & Partial<Pick<FrameInfo, 'columns'>>;
 
 /** The outcome of an append. */
-export interface AppendResult extends Pick<PutResult, 'created'> {
+export interface AppendResult extends Pick<PutResult, 'created' | 'rowsWritten'> {
   readonly info: ShownInfo;
 }
 

@@ -25,17 +25,19 @@ export interface ParameterRow {
 export type ParameterTable = Readonly<Record<string, ParameterRow>>;
 
 /** The body of a request: rows in any upload format, SQL, or a change to a frame. */
-export type RequestContent = 'change' | 'lines' | 'rows' | 'rows_or_appended_query' | 'rows_or_query' | 'sql';
+export type RequestContent = 'change' | 'form' | 'lines' | 'rows' | 'rows_or_appended_query' | 'rows_or_query' | 'sql';
 
 /** The body of a response. */
 export type ResponseContent =
   | 'document'
+  | 'existence'
   | 'export'
   | 'file'
   | 'forwarded'
   | 'frame'
   | 'frame_list'
   | 'health'
+  | 'import'
   | 'info'
   | 'page'
   | 'page_file'
@@ -45,7 +47,8 @@ export type ResponseContent =
   | 'shown_frame'
   | 'state'
   | 'table'
-  | 'text';
+  | 'text'
+  | 'warnings';
 
 /** One success of a method. */
 export interface ResponseRow {

@@ -2,6 +2,7 @@ import type { EndpointTable } from './endpoint-table.ts';
 import { FRAME_ENDPOINTS } from './frame-endpoints.ts';
 import { LINE_ENDPOINTS } from './line-endpoints.ts';
 import { QUERY_ENDPOINTS } from './query-endpoints.ts';
+import { QUESTDB_ENDPOINTS } from './questdb-endpoints.ts';
 import { READ_ENDPOINTS } from './read-endpoints.ts';
 import { STATE_ENDPOINTS } from './state-endpoints.ts';
 
@@ -17,4 +18,8 @@ export const API_ENDPOINTS = {
  * Every path of the API: it routes requests, tells parsers the names of the parameters, and describes the API in
  * `/openapi.json` and the documentation.
  */
-export const ENDPOINTS = { ...API_ENDPOINTS, ...LINE_ENDPOINTS } as const satisfies EndpointTable;
+export const ENDPOINTS = {
+  ...API_ENDPOINTS,
+  ...LINE_ENDPOINTS,
+  ...QUESTDB_ENDPOINTS,
+} as const satisfies EndpointTable;

@@ -51,8 +51,10 @@ export const LINE_ENDPOINTS = {
     methods: {
       GET: {
         id: 'settings',
-        summary: 'Tell clients of line protocol which versions of it are read',
-        responses: { 200: { means: 'The versions.', content: 'settings' } },
+        summary: 'Tell clients of QuestDB what this server reads',
+        responses: {
+          200: { means: 'The versions of line protocol, and what else they ask for.', content: 'settings' },
+        },
         uses: [{ gives: 'the versions of line protocol, for clients of QuestDB', section }],
       },
     },

@@ -130,9 +130,12 @@ export const EXP_PARAMS = { ...SOURCE_PARAMS, ...EXP_BODY_PARAMS } as const sati
 
 /** The parameters of `/chk`. */
 export const CHK_PARAMS = {
-  engine: { rule: 'Only `tsdb`, which is the default.', schema: { enum: ['tsdb'] } },
-  f: { rule: 'The format of the response. Only for the time-series database.', schema: TEXT },
-  j: { rule: 'The name of the table. Only for the time-series database.', schema: TEXT },
+  engine: {
+    rule: 'Who answers: `tsdb`, the default, or `local` if that is `sql.default_engine`, and then the default.',
+    schema: { enum: ['tsdb', 'local'] },
+  },
+  f: { rule: 'The format of the response: `json`, else text.', schema: TEXT },
+  j: { rule: 'The name of the frame or table.', schema: TEXT },
   version: DATABASE_PARAMS.version,
 } as const satisfies ParameterTable;
 
@@ -221,6 +224,28 @@ export const LINE_PARAMS = {
   bucket: IGNORED,
 } as const satisfies ParameterTable;
 
+const NO_EFFECT = { rule: 'No effect: it is about the tables of QuestDB.', schema: TEXT } as const;
+
+/** The parameters of an import. */
+export const IMPORT_PARAMS = {
+  name: { rule: 'The handle of the frame. Default: the name of the file.', schema: TEXT },
+  overwrite: {
+    rule: '`true`: replace the frame. `false`, the default: append to it. A frame that does not exist is created.',
+    schema: FLAG,
+  },
+  create: { rule: '`false`: append only to a frame that exists, else 409. Default `true`.', schema: FLAG },
+  delimiter: { rule: 'The separator between the values of CSV. Default: detected.', schema: TEXT },
+  forceHeader: {
+    rule: '`true`: the first line of CSV has the names of the columns. `false`, the default: detected.',
+    schema: FLAG,
+  },
+  fmt: { rule: 'No effect: the response is always JSON.', schema: TEXT },
+  timestamp: NO_EFFECT,
+  partitionBy: NO_EFFECT,
+  atomicity: { rule: 'No effect: an import is all or nothing.', schema: TEXT },
+  skipLev: { rule: 'No effect: no line is left out.', schema: TEXT },
+} as const satisfies ParameterTable;
+
 /** The handle in the path of a frame. */
 export const HANDLE_PARAMS = {
   handle: {
@@ -254,6 +279,7 @@ export const PAGE_PARAMS = {
 /** The name of a parameter in a query string: parsers read no others. */
 export type ParameterName = keyof (typeof EXEC_PARAMS &
   typeof CHK_PARAMS &
+  typeof IMPORT_PARAMS &
   typeof LINE_PARAMS &
   typeof LIST_PARAMS &
   typeof RUNNING_PARAMS &

@@ -128,16 +128,24 @@ export const READ_ENDPOINTS = {
   },
   '/chk': {
     group: 'Rows and SQL',
-    // Every GET is forwarded to the database.
+    // A GET may be forwarded to the database.
     actsOnGet: true,
     methods: {
       GET: {
         id: 'chk',
-        summary: 'Ask the time-series database about a table',
-        operation: 'forward',
+        summary: 'Ask whether a frame, or a table of the time-series database, exists',
         params: CHK_PARAMS,
-        responses: { 200: { means: 'The response of the time-series database, unchanged.', content: 'forwarded' } },
+        responses: {
+          200: {
+            means: 'Whether the frame exists. From the time-series database: its response, unchanged.',
+            content: 'existence',
+          },
+        },
         errors: [
+          'invalid_data',
+          'payload_too_large',
+          'out_of_disk',
+          'out_of_memory',
           'method_not_allowed',
           'tsdb_not_configured',
           'scheduler_not_configured',
@@ -146,7 +154,12 @@ export const READ_ENDPOINTS = {
           'deadline_exceeded',
         ],
         mayForward: true,
-        uses: [{ gives: 'the response of the time-series database, unchanged', section: 'forward-sql' }],
+        uses: [
+          {
+            gives: 'whether a frame exists, or the response of the time-series database, unchanged',
+            section: 'tools-of-questdb',
+          },
+        ],
       },
     },
   },

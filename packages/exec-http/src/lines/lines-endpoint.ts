@@ -4,7 +4,6 @@ import { isLinePrecision, LINE_PRECISIONS, LineError } from '@svc/frames/interna
 import type { Service } from '@svc/service';
 import type { EndpointResponse } from '../endpoint-response.ts';
 import type { HandlersOf } from '../endpoint.ts';
-import { jsonResponse } from '../json-response.ts';
 import { mapGiven, parseQueryString, single } from '../query-string.ts';
 import { openBody } from '../request-body.ts';
 import type { RequestContext } from '../request-context.ts';
@@ -58,9 +57,3 @@ function refusedLines(error: ServiceError, { call }: RequestContext): EndpointRe
   const fields: LineErrorFields = { message: error.message, ...line, errorId: call.requestId };
   return { error, fields: { ...fields } };
 }
-
-/** Names of QuestDB that its clients read. Version 2 of the protocol has binary values. */
-const SETTINGS = { config: { 'line.proto.support.versions': [1], 'cairo.max.file.name.length': 127 } };
-
-/** Handles `/settings`: what clients of line protocol may send. */
-export const SETTINGS_HANDLERS: HandlersOf<'GET'> = { GET: () => jsonResponse(SETTINGS) };

@@ -43,6 +43,12 @@ export function requestContent(name: RequestContent, { uploadFormats }: ServerFo
   switch (name) {
     case 'change':
       return { 'application/json': { schema: schemaRef('FrameChange'), example: { ttl: 3600 } } };
+    case 'form':
+      return {
+        'multipart/form-data': {
+          schema: { type: 'object', properties: { data: { type: 'string' }, schema: TEXT }, required: ['data'] },
+        },
+      };
     case 'lines':
       return { 'text/plain': { schema: TEXT, example: EXAMPLE_LINE } };
     case 'rows':
@@ -81,18 +87,22 @@ export function responseContent(name: ResponseContent, formats: ServerFormats): 
   switch (name) {
     case 'document':
       return json({ type: 'object' });
+    case 'existence':
+      return { ...json(schemaRef('Existence')), 'text/plain': { schema: TEXT }, ...(formats.hasTsdb && ANYTHING) };
     case 'export':
       return exportContent(formats);
     case 'file':
       return Object.fromEntries(Object.values(FILE_TYPES).map((type) => [mediaType(type), { schema: BYTES }]));
     case 'forwarded':
-      return { '*/*': { schema: BYTES } };
+      return ANYTHING;
     case 'frame':
       return json(schemaRef('Frame'));
     case 'frame_list':
       return json(schemaRef('FrameList'));
     case 'health':
       return json(schemaRef('Health'));
+    case 'import':
+      return json(schemaRef('Import'));
     case 'info':
       return json(schemaRef('Info'));
     case 'page':
@@ -113,11 +123,14 @@ export function responseContent(name: ResponseContent, formats: ServerFormats): 
       return json(formats.hasTsdb ? { anyOf: [schemaRef('Table'), FORWARDED] } : schemaRef('Table'));
     case 'text':
       return { 'text/plain': { schema: TEXT } };
+    case 'warnings':
+      return json({ type: 'array' });
     default:
       return name satisfies never;
   }
 }
 
+const ANYTHING: Content = { '*/*': { schema: BYTES } };
 const FORWARDED: JsonSchema = { description: 'The response of the time-series database, unchanged.' };
 
 function exportContent({ hasParquet, hasTsdb }: ServerFormats): Content {

@@ -5,6 +5,7 @@ import * as v from 'valibot';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { createExecApp } from '../create-exec-app.ts';
 import type { LineErrorFields } from '../lines/lines-endpoint.ts';
+import type { ImportErrorFields } from '../questdb/import-endpoint.ts';
 import type { ShownHealth } from '../state-endpoints.ts';
 import { SCHEMAS } from './schemas.ts';
 
@@ -28,7 +29,7 @@ describe('the schema of a response has exactly the fields of its type:', () => {
   });
   test('an error', () => {
     expectTypeOf<v.InferOutput<(typeof SCHEMAS)['Error']>>().toEqualTypeOf<
-      Sent<ErrorBody & Partial<LineErrorFields>>
+      Sent<ErrorBody & Partial<LineErrorFields & ImportErrorFields>>
     >();
   });
   test('the health', () => {
@@ -37,7 +38,9 @@ describe('the schema of a response has exactly the fields of its type:', () => {
 });
 
 describe('a real response fits its schema:', () => {
-  const app = createExecApp({ service: createService({ store: createMemoryStore() }) });
+  const service = createService({ store: createMemoryStore() });
+  const app = createExecApp({ service });
+  const local = createExecApp({ service, defaultEngine: 'local' });
   const put = () =>
     app.request('/frames/t', {
       method: 'PUT',
@@ -53,9 +56,11 @@ describe('a real response fits its schema:', () => {
     ['Info', '/info', {}],
     ['Table', '/exec?handle=t&fmt=json', {}],
     ['Table', '/exec?handle=t&fmt=json&timings=true', {}],
+    ['Table', '/exec?handle=t&fmt=json&nm=true&count=true', {}],
     ['Error', '/exec?handle=none&fmt=json', {}],
     ['Error', '/exec?query=select&fmt=json', {}],
     ['Error', '/write', { method: 'POST', body: 't' }],
+    ['Error', '/imp', { method: 'POST', body: 't' }],
     ['Settings', '/settings', {}],
     ['Health', '/health', {}],
     ['State', '/ready', {}],
@@ -64,6 +69,16 @@ describe('a real response fits its schema:', () => {
   ] as const)('%s of %s', async (name, path, init) => {
     await put();
     const body: unknown = await (await app.request(path, init)).json();
+    expect(v.safeParse(SCHEMAS[name], body).issues).toBeUndefined();
+  });
+
+  test.each([
+    ['Settings', '/settings'],
+    ['Existence', '/chk?f=json&j=t'],
+    ['Existence', '/chk?f=json&j=none'],
+  ] as const)('%s of %s, if SQL runs over frames by default', async (name, path) => {
+    await put();
+    const body: unknown = await (await local.request(path)).json();
     expect(v.safeParse(SCHEMAS[name], body).issues).toBeUndefined();
   });
 });

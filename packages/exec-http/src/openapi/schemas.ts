@@ -36,10 +36,12 @@ const ShownInfoSchema = v.strictObject({ ...frameEntries, columns: v.exactOption
 const FrameListSchema = v.strictObject({ frames: v.array(ShownInfoSchema) });
 
 const TableSchema = v.strictObject({
-  query: v.pipe(v.string(), v.description('The SQL, or `handle:` and the handle.')),
-  columns: v.array(v.strictObject({ name: v.string(), type: ColumnType })),
+  query: v.exactOptional(
+    v.pipe(v.string(), v.description('The SQL, or `handle:` and the handle; not with `nm=true`.')),
+  ),
+  columns: v.exactOptional(v.array(v.strictObject({ name: v.string(), type: ColumnType }))),
   dataset: v.pipe(v.array(v.array(v.any())), v.description('The rows, each with a value for each column.')),
-  count: v.pipe(Whole, v.description('The number of rows in `dataset`.')),
+  count: v.pipe(Whole, v.description('The number of rows in `dataset`, or of all with `count=true`.')),
   timings: v.exactOptional(v.pipe(v.record(v.string(), v.number()), v.description('Nanoseconds of each step.'))),
 });
 
@@ -55,6 +57,7 @@ const ErrorSchema = v.strictObject({
   requestId: v.pipe(v.string(), v.description('Identifies the request in the log.')),
   message: v.exactOptional(v.pipe(v.string(), v.description('The same as `error`, for clients of line protocol.'))),
   line: v.exactOptional(v.pipe(Whole, v.description('The line of the request that is wrong, from 1.'))),
+  status: v.exactOptional(v.pipe(v.string(), v.description('The same as `error`, for imports of QuestDB.'))),
   errorId: v.exactOptional(v.pipe(v.string(), v.description('The same as `requestId`, for clients of line protocol.'))),
 });
 
@@ -140,12 +143,30 @@ const InfoSchema = v.strictObject({
   caller: v.exactOptional(v.strictObject({ tenant: v.string(), permissions: v.array(v.string()) })),
 });
 
-/** What clients of line protocol read before they send lines. */
+/** What clients of line protocol read before they send lines, and QuestDB's web console before it shows anything. */
 const SettingsSchema = v.strictObject({
   config: v.strictObject({
     'line.proto.support.versions': v.array(Whole),
     'cairo.max.file.name.length': Whole,
+    'release.type': v.exactOptional(v.string()),
+    'release.version': v.exactOptional(v.string()),
+    'http.settings.readonly': v.exactOptional(v.boolean()),
+    'posthog.enabled': v.exactOptional(v.boolean()),
   }),
+  'preferences.version': v.exactOptional(Whole),
+  preferences: v.exactOptional(v.strictObject({})),
+});
+
+const ExistenceSchema = v.strictObject({ status: v.picklist(['Exists', 'Does not exist', 'Reserved name']) });
+
+/** The report of an import. */
+const ImportSchema = v.strictObject({
+  status: v.literal('OK'),
+  location: v.pipe(v.string(), v.description('The handle of the frame.')),
+  rowsRejected: v.pipe(Whole, v.description('Always 0: an import is all or nothing.')),
+  rowsImported: Whole,
+  partitionBy: v.literal('NONE'),
+  columns: v.exactOptional(v.array(v.strictObject({ name: v.string(), type: ColumnType, errors: Whole }))),
 });
 
 const StateSchema = v.strictObject({ status: v.picklist(['ready', 'alive']) });
@@ -160,6 +181,8 @@ export const SCHEMAS = {
   Health: HealthSchema,
   State: StateSchema,
   Settings: SettingsSchema,
+  Existence: ExistenceSchema,
+  Import: ImportSchema,
   Query: QuerySchema,
   QueryList: QueryListSchema,
   Info: InfoSchema,

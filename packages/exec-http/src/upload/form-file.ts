@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream';
 import { quoted, ServiceError, toServiceError } from '@svc/errors';
 import { withResolvers } from '@svc/frames/internal';
-import busboy, { type Busboy, type FileInfo } from 'busboy';
+import busboy, { type Busboy, type FieldInfo, type FileInfo } from 'busboy';
+import { readText } from '../read-text.ts';
 import type { BodyChunks } from '../request-body.ts';
 
 /** The file in a form. */
@@ -14,23 +15,34 @@ export interface FormFile {
   readonly body: BodyChunks;
 }
 
+/** A part with text that a form may have before its file. */
+export interface TextPart {
+  readonly name: string;
+  readonly onText: (text: string) => void;
+}
+
 const HINT =
   'Send one file and nothing else, for example with curl -F file=@trades.csv; parameters belong in the URL, as in ?ttl=60.';
 
 /** Far more than the headers of a file need. */
 const LIMITS = { parts: 2, fieldSize: 1024, headerPairs: 16 };
+/** The most bytes of a part with text. */
+const MAX_TEXT_BYTES = 1024 * 1024;
+const WITH_TEXT = { ...LIMITS, parts: 3, fieldSize: MAX_TEXT_BYTES };
 
 /** Content transfer encodings that leave the bytes as they are. */
 const PLAIN: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary']);
 
-/** Opens the only file in a body of the type `multipart/form-data`, while it arrives. */
-export function openFormFile(contentType: string, body: BodyChunks): Promise<FormFile> {
-  const form = createForm(contentType);
+/** Opens the only file in a body of the type `multipart/form-data`, while it arrives. It may have the text before it. */
+export function openFormFile(contentType: string, body: BodyChunks, text?: TextPart): Promise<FormFile> {
+  const form = createForm(contentType, text === undefined ? LIMITS : WITH_TEXT);
   const opened = withResolvers<FormFile>();
   const ended = withResolvers<void>();
   // Avoid an unhandled rejection; readers of the file await it themselves.
   ended.promise.catch(() => {});
   let file: Readable | undefined;
+  /** Ends when the text before the file is read. */
+  let reading = Promise.resolve();
   let failure: Error | undefined;
 
   function fail(error: Error): void {
@@ -39,9 +51,14 @@ export function openFormFile(contentType: string, body: BodyChunks): Promise<For
     ended.reject(error);
     file?.destroy(error);
   }
-  form.on('file', (_field, stream, { filename, encoding = '', mimeType }: Partial<FileInfo>) => {
+  form.on('file', (field, stream, { filename, encoding = '', mimeType }: Partial<FileInfo>) => {
     // Avoid an uncaught exception; readers of the file see the error.
     stream.on('error', () => {});
+    if (text !== undefined && field === text.name && file === undefined) {
+      reading = readText(stream, MAX_TEXT_BYTES, HINT).then(text.onText);
+      reading.catch(fail);
+      return;
+    }
     if (file !== undefined) {
       stream.resume();
       fail(invalidForm('The form has more than one file.'));
@@ -49,12 +66,23 @@ export function openFormFile(contentType: string, body: BodyChunks): Promise<For
     }
     file = stream;
     const type = mimeType?.toLowerCase() ?? '';
-    if (PLAIN.has(encoding)) opened.resolve({ name: filename ?? '', type, body: fileChunks(stream) });
+    const found = { name: filename ?? '', type, body: fileChunks(stream) };
+    if (PLAIN.has(encoding))
+      void reading.then(
+        () => opened.resolve(found),
+        () => undefined,
+      );
     else fail(invalidForm(`The file has the Content-Transfer-Encoding ${quoted(encoding)}.`));
   });
-  form.on('field', (name: string | undefined) =>
-    fail(invalidForm(`The form has a field ${quoted(name ?? '')} that is not a file.`)),
-  );
+  form.on('field', (name: string | undefined, value: string, { valueTruncated = false }: Partial<FieldInfo>) => {
+    if (text === undefined || name !== text.name || file !== undefined) {
+      fail(invalidForm(`The form has a field ${quoted(name ?? '')} that is not a file.`));
+    } else if (valueTruncated) {
+      fail(invalidForm(`The field ${quoted(text.name)} has more than ${MAX_TEXT_BYTES} bytes.`));
+    } else {
+      text.onText(value);
+    }
+  });
   // Reached when a second part begins.
   form.on('partsLimit', () => fail(invalidForm('The form has more than one part.')));
   form.on('error', (error) => fail(brokenForm(error)));
@@ -80,9 +108,9 @@ export function openFormFile(contentType: string, body: BodyChunks): Promise<For
   return opened.promise;
 }
 
-function createForm(contentType: string): Busboy {
+function createForm(contentType: string, limits: typeof LIMITS): Busboy {
   try {
-    return busboy({ headers: { 'content-type': contentType }, limits: LIMITS });
+    return busboy({ headers: { 'content-type': contentType }, limits });
   } catch (error) {
     throw new ServiceError('invalid_argument', `Content-Type ${quoted(contentType)} has no boundary.`, {
       hint: 'Let the client set Content-Type: it has to name the boundary of the form.',

@@ -89,7 +89,8 @@ async function* decompressed(received: BodyChunks, maxBytes: number): BodyChunks
   yield* found.kind === 'compressed' ? decompressBody(body, found.coding, { maxBytes }) : body;
 }
 
-function mediaTypeOf(contentType: string): string {
+/** Returns the media type of a content type, in lower case. */
+export function mediaTypeOf(contentType: string): string {
   return contentType.split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
@@ -121,7 +122,7 @@ function notStored(what: string, formats: readonly UploadFormat[]): ServiceError
 }
 
 /** Recognises a body by its first bytes, and decompresses it if it is compressed. */
-async function recognised(
+export async function recognised(
   { uploadFormats, maxUploadBytes: maxBytes }: Service,
   received: Pick<UploadBody, 'body' | 'contentType'>,
   options: RecogniseOptions,
