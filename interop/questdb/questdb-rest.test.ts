@@ -96,25 +96,29 @@ const WORKS: Readonly<Record<string, (server: ServerProcess) => Promise<void>>> 
     expect(await run(server, ['qdb-cli', 'rename', table, other])).toContain('"status": "OK"');
     expect(await run(server, ['qdb-cli', 'drop'], `${other}\n`)).toContain('"status": "OK"');
   },
-  'the library `questdb_rest`: `imp`, `table_exists`, `exec` with `limit` and `count`, `exp`': async (server) => {
-    const { port } = new URL(server.url);
-    const args = [here('rest_session.py'), port, server === secured ? writer.token : '', 'rest_library'] as const;
-    const printed = await run(server, ['python', ...args]);
-    const [exists, nothing, answer, page, names, csv, refused] = printed
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as unknown);
-    expect([exists, nothing, page, names, refused]).toEqual([true, false, [[1, 'ab']], ['ab', 'cd'], 400]);
-    expect(answer).toMatchObject({
-      dataset: [
-        [1, 'ab'],
-        [2, 'cd'],
-      ],
-      count: 2,
-    });
-    expect(csv).toBe('"id","name"\r\n1,"ab"\r\n2,"cd"\r\n');
-  },
+  'the library `questdb_rest`: `imp`, `table_exists`, `exec` with `limit` and `count`, `exp`': (server) =>
+    useLibrary(server, 'rest_library', '"id","name"\r\n1,"ab"\r\n2,"cd"\r\n'),
 };
+
+/** Uses the library from a program of its own. */
+async function useLibrary(server: ServerProcess, table: string, exported: string): Promise<void> {
+  const { port } = new URL(server.url);
+  const args = [here('rest_session.py'), port, server === secured ? writer.token : '', table] as const;
+  const printed = await run(server, ['python', ...args]);
+  const [exists, nothing, answer, page, names, csv, refused] = printed
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown);
+  expect([exists, nothing, page, names, refused]).toEqual([true, false, [[1, 'ab']], ['ab', 'cd'], 400]);
+  expect(answer).toMatchObject({
+    dataset: [
+      [1, 'ab'],
+      [2, 'cd'],
+    ],
+    count: 2,
+  });
+  expect(csv).toBe(exported);
+}
 
 describe('questdb-rest through a server with tsdb.forward = all', { timeout: 180_000 }, () => {
   test.each(Object.entries(WORKS))('%s', async (_what, use) => use(open));
@@ -140,9 +144,26 @@ const WORKS_WITH_FRAMES: Readonly<Record<string, (server: ServerProcess) => Prom
     expect(rowsOf(await run(server, ['qdb-cli', 'exec', '--limit', '3,3', '-q', select]))).toEqual([[3, 'ef']]);
     expect(await run(server, ['qdb-cli', 'exec', '--psql', '-q', select])).toContain('|    1 | ab     |');
   },
-  'export as CSV: `qdb-cli exp`': async (server) => {
-    expect(await run(server, ['qdb-cli', 'exp', 'from coins order by id'])).toBe('id,name\r\n1,ab\r\n2,cd\r\n3,ef\r\n');
+  'lists of tables and columns: `qdb-table-names`, `qdb-cols`': async (server) => {
+    expect((await run(server, ['qdb-table-names'])).split('\n')).toContain('coins');
+    expect((await run(server, ['qdb-table-names', '-f', 'coi'])).split('\n').join(' ')).toContain('coins');
+    expect(await run(server, ['qdb-cols', 'coins'])).toContain('| id       | LONG');
   },
+  'export as CSV: `qdb-cli exp`, of SQL or of a frame by its name': async (server) => {
+    const csv = 'id,name\r\n1,ab\r\n2,cd\r\n3,ef\r\n';
+    expect(await run(server, ['qdb-cli', 'exp', 'from coins order by id'])).toBe(csv);
+    expect(await run(server, ['qdb-cli', 'exp', 'coins'])).toBe(csv);
+  },
+  'import and `chk`: `qdb-cli imp`, `chk`': async (server) => {
+    const file = testFile('x.csv', 'id,name\n1,ab\n2,cd\n');
+    const imported = await run(server, ['qdb-cli', 'imp', file, '--name', 'rest_frame', '--fmt', 'json']);
+    expect(imported).toContain('"rowsImported": 2');
+    expect(await run(server, ['qdb-cli', 'chk'], 'rest_frame\n')).toContain('"status": "Exists"');
+    expect(await run(server, ['qdb-cli', 'chk'], 'nothing_here\n')).toContain('"status": "Does not exist"');
+    expect(await run(server, ['qdb-cli', 'exp', 'rest_frame'])).toBe('id,name\r\n1,ab\r\n2,cd\r\n');
+  },
+  'the library `questdb_rest`: `imp`, `table_exists`, `exec` with `limit` and `count`, `exp`': (server) =>
+    useLibrary(server, 'rest_library_frame', 'id,name\r\n1,ab\r\n2,cd\r\n'),
   'errors, with their position': async (server) => {
     const printed = await refusalOf(run(server, ['qdb-cli', 'exec', '-q', 'select nothing from coins']));
     expect(printed).toContain('HTTP 400');
@@ -152,16 +173,13 @@ const WORKS_WITH_FRAMES: Readonly<Record<string, (server: ServerProcess) => Prom
 
 /** What does not work with frames. */
 const LACKS_WITH_FRAMES: Readonly<Record<string, (server: ServerProcess) => Promise<void>>> = {
-  'lists of tables: `tables()` is a function of QuestDB; use `show tables`': async (server) => {
-    expect(await refusalOf(run(server, ['qdb-cli', 'exec', '-q', 'tables()']))).toContain('HTTP 400');
-    expect(await run(server, ['qdb-cli', 'exec', '-q', 'show tables'])).toContain('"coins"');
+  "`qdb-cli schema`: `show create table` is QuestDB's; use `qdb-cols`": async (server) => {
+    expect(await refusalOf(run(server, ['qdb-cli', 'schema'], 'coins\n'))).toContain('HTTP 400');
   },
-  '`imp`: put the file with `PUT /frames/{handle}`': async (server) => {
-    const file = testFile('x.csv', 'id\n1\n');
-    expect(await refusalOf(run(server, ['qdb-cli', 'imp', file, '--name', 'x']))).toContain('404');
-  },
-  '`chk` and `table_exists`: `/chk` asks the database, so they say that a frame does not exist': async (server) => {
-    expect(await run(server, ['qdb-cli', 'chk'], 'coins\n')).toContain('"status": "Does not exist"');
+  '`qdb-cli rename` and `drop`: `/exec` only reads; use `DELETE /frames/{handle}`': async (server) => {
+    expect(await refusalOf(run(server, ['qdb-cli', 'rename', 'coins', 'other']))).toContain('HTTP 40');
+    expect(await refusalOf(run(server, ['qdb-cli', 'drop'], 'coins\n'))).toContain('HTTP 40');
+    expect(await run(server, ['qdb-cli', 'chk'], 'coins\n')).toContain('"status": "Exists"');
   },
 };
 

@@ -155,6 +155,22 @@ const LINE_WAYS: readonly Way[] = ['/write', '/api/v2/write'].map((path) => ({
   send: http(path, { method: 'POST', body: 'lines x=1' }),
 }));
 
+const IMPORT_TYPE = 'multipart/form-data; boundary=x';
+const IMPORT = '--x\r\nContent-Disposition: form-data; name="data"; filename="x.csv"\r\n\r\nid\n1\n\r\n--x--\r\n';
+const QUESTDB_WAYS: readonly Way[] = [
+  {
+    entries: ['POST /imp'],
+    operation: 'putFrame',
+    send: http('/imp?name=put&overwrite=true', {
+      method: 'POST',
+      headers: { 'content-type': IMPORT_TYPE },
+      body: IMPORT,
+    }),
+  },
+  { entries: ['GET /warnings'], send: http('/warnings') },
+  { entries: ['HEAD /warnings'], send: http('/warnings', HEAD) },
+];
+
 const QUERY = '/queries/none';
 const NO_QUERY = { allowed: 'query_not_found' };
 const QUERY_WAYS: readonly Way[] = [
@@ -191,6 +207,7 @@ export const HTTP_WAYS: readonly Way[] = [
   ...READ_WAYS,
   ...FRAME_WAYS,
   ...LINE_WAYS,
+  ...QUESTDB_WAYS,
   ...QUERY_WAYS,
   ...OPEN_WAYS,
   { entries: ['GET /chk'], ...TSDB, send: http('/chk?f=json&j=x') },
