@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { sharedProcess } from '../../apps/server/test/server-process.ts';
-import { cellsOf, openFrame, useBrowser, violationsIn } from './open-console.ts';
+import { cellsOf, openFrame, runByKeyboard, useBrowser, violationsIn } from './open-console.ts';
 import { startProxy } from './proxy.ts';
 
 const open = useBrowser();
@@ -59,6 +59,32 @@ test('shows the line and the column of a value that cannot be read in a file', a
   const message = await page.getByRole('region', { name: 'Uploads' }).getByRole('alert').innerText();
   expect(message).toContain('Line 3 of the CSV file, column "price": "cheap"');
   expect((await server.fetch('/frames/broken')).status).toBe(404);
+});
+
+test('in a narrow window the list of frames stays open when a query ends', async () => {
+  const server = await sharedProcess();
+  const { page } = await open(server.url, { viewport: { width: 390, height: 800 } });
+  await page.getByRole('main').waitFor();
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  await page.route(/\/exp\b/, (route) => released.then(() => route.continue()));
+  await runByKeyboard(page, 'select 42 as answer');
+  await expect.poll(() => page.title()).toBe('⏳ q1 · svc');
+  await page.getByRole('button', { name: 'Frames' }).click();
+  await page.locator('.drawer-open').waitFor();
+  release();
+  await expect.poll(() => page.title()).toBe('q1 · svc');
+  expect(await page.locator('.drawer-open').count()).toBe(1);
+});
+
+test("the browser's own search finds what is in view", async () => {
+  const server = await sharedProcess();
+  await server.put('trades', TRADES);
+  const { page } = await open(server.url);
+  await openFrame(page, 'trades');
+  await cellsOf(page);
+  expect(await page.evaluate("window.find('9007199254740991')")).toBe(true);
+  expect(await page.evaluate("window.find('no such text')")).toBe(false);
 });
 
 describe.each([

@@ -34,12 +34,14 @@ export function App({ app }: { readonly app: AppState }): JSX.Element {
   useKeys(app);
   const { currentTab } = app;
   const tab = currentTab.value;
+  const title = tab?.kind === 'frame' ? tab.handle : tab?.title;
+  const isBusy = tab !== undefined && app.busyTabs.value.has(tab.id);
   useEffect(() => {
     isDrawerOpen.value = false;
-    const title = tab?.kind === 'frame' ? tab.handle : tab?.title;
-    const isBusy = tab !== undefined && app.busyTabs.value.has(tab.id);
+  }, [tab?.id, isDrawerOpen]);
+  useEffect(() => {
     document.title = `${isBusy ? '⏳ ' : ''}${title === undefined ? '' : `${title} · `}svc`;
-  }, [tab?.id, app.busyTabs.value]);
+  }, [title, isBusy]);
   return (
     <div class={isDrawerOpen.value ? 'app drawer-open' : 'app'}>
       <Header app={app} isDrawerOpen={isDrawerOpen} />

@@ -41,7 +41,7 @@ export function DropArea({ app }: { readonly app: AppState }): JSX.Element | nul
       document.removeEventListener('dragleave', onDragLeave);
       document.removeEventListener('drop', onDrop, true);
     };
-  }, [app]);
+  }, [app, isOver]);
   if (!isOver.value) return null;
   return (
     <div class="drop-area" aria-hidden="true">

@@ -77,7 +77,7 @@ function PresentFrame({ app, tab, frame }: PaneProps & { readonly frame: FrameIn
   );
   useEffect(() => {
     if (isOutdated) app.announce(`A newer version of ${tab.handle} is there.`);
-  }, [isOutdated]);
+  }, [app, tab.handle, isOutdated]);
   const hasSql = app.info.value?.engines.includes('local') === true;
   const views = hasSql ? VIEWS : VIEWS_WITHOUT_SQL;
   return (

@@ -19,6 +19,7 @@ interface RowsProps {
 /** The rows of a frame, from the first to the last: only those in view are loaded. */
 export function FrameRows({ app, frame }: RowsProps): JSX.Element {
   const maxRows = app.info.value?.limits.maxRows ?? null;
+  // oxlint-disable-next-line react-hooks/exhaustive-deps -- the expiry of a version can change, its rows cannot
   const source = useMemo(() => createFrameRows(app.api, frame, maxRows), [app, frame.handle, frame.version, maxRows]);
   useEffect(() => () => source.close(), [source]);
   useEffect(() => follow(app, source), [app, source]);

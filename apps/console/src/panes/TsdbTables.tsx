@@ -31,6 +31,7 @@ export function TsdbTables({ app, filter }: { readonly app: AppState; readonly f
     const abort = new AbortController();
     load(abort.signal);
     return () => abort.abort();
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- it is another function at each render
   }, [hasTsdb, app.connection.value]);
   if (!hasTsdb) return null;
   const found = tables.value.filter((name) => name.toLowerCase().includes(filter.trim().toLowerCase()));

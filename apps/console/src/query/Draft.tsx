@@ -28,6 +28,7 @@ export function Draft(props: {
     return () => {
       if (field && document.activeElement === field) onLeave?.({ from: field.selectionStart, to: field.selectionEnd });
     };
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- what the field begins with counts
   }, []);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (!isKey('Ctrl+Enter', event, isMac)) return;

@@ -23,7 +23,7 @@ export function HistorySheet({ app }: { readonly app: AppState }): JSX.Element {
   };
   useLayoutEffect(() => {
     filter.value = takeTypedAhead(app).reduce(textAfter, '');
-  }, []);
+  }, [app, filter]);
   const word = filter.value.toLowerCase();
   const found = app.history.entries.value.filter(({ sql }) => sql.toLowerCase().includes(word));
   const sorted = [...found.filter(({ isStarred }) => isStarred), ...found.filter(({ isStarred }) => !isStarred)];

@@ -43,6 +43,7 @@ export function Palette({ app }: { readonly app: AppState }): JSX.Element {
   };
   useLayoutEffect(() => {
     for (const key of takeTypedAhead(app)) if (!press(key)) type(textAfter(text.peek(), key));
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- what was typed ahead is taken once
   }, []);
   return (
     <Dialog title="Go to a frame, tab or command" name="palette" isBare onClose={close}>

@@ -34,7 +34,7 @@ export function UploadSheet({ app }: { readonly app: AppState }): JSX.Element {
     items.value = all.slice(0, MAX_FILES);
     if (all.length > MAX_FILES) app.notify(`The first ${MAX_FILES} files are taken. Upload the others after them.`);
     app.pickedFiles.value = [];
-  }, [picked]);
+  }, [app, items, picked]);
   const count = items.value.length;
   useLayoutEffect(() => {
     // Enter then uploads, and what is typed is the name.
