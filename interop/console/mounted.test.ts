@@ -9,6 +9,8 @@ import { cellsOf, openFrame, useBrowser } from './open-console.ts';
 const open = useBrowser();
 
 const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url));
+/** Where the packages of the examples are found. */
+const SERVER = fileURLToPath(new URL('../../apps/server/', import.meta.url));
 const EMBEDDING = readFileSync(new URL('../../docs/embedding.md', import.meta.url), 'utf8');
 
 /** Returns a line of the page about embedding. */
@@ -25,21 +27,20 @@ async function serveExample(name: string, mount: string): Promise<string> {
   const program = `${lineOf('import { createConsoleApp }')}\n${text}`;
   const [port] = await freePorts(1);
   const host = spawn(process.execPath, ['--input-type=module', '--eval', program], {
-    cwd: EXAMPLES,
+    cwd: SERVER,
     env: { PATH: process.env['PATH'], PORT: String(port) },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   onTestFinished(() => void host.kill());
-  await once(host.stdout, 'data');
+  const ended = once(host, 'exit').then(() => Promise.reject(new Error('The example ended.')));
+  await Promise.race([once(host.stdout, 'data'), ended]);
+  ended.catch(() => undefined);
   return `http://127.0.0.1:${port}/data`;
 }
 
-test.each([
-  ['embed-hono', "app.route('/data', createConsoleApp());"],
-  ['embed-node-http', "app.route('/data', createConsoleApp());"],
-  ['embed-express', "exec.route('/', createConsoleApp());"],
-])('the console works below a path of the host of %s', async (name, mount) => {
-  const url = await serveExample(name, mount);
+// `npm run check:examples` does so with Express, too, which is installed for it alone.
+test.each(['embed-hono', 'embed-node-http'])('the console works below a path of the host of %s', async (name) => {
+  const url = await serveExample(name, "app.route('/data', createConsoleApp());");
   const headers = { 'content-type': 'application/json' };
   const put = await fetch(`${url}/frames/trades`, { method: 'PUT', headers, body: '[{"symbol":"BTC","price":2.5}]' });
   expect(put.status).toBe(201);
