@@ -84,6 +84,8 @@ function requestsTable() {
 const { params: readParams } = ENDPOINTS['/exec'].methods.GET;
 const { params: uploadParams, headers: uploadHeaders } = ENDPOINTS['/frames/{handle}'].methods.PUT;
 const { params: listParams } = ENDPOINTS['/frames'].methods.GET;
+const { params: importParams } = ENDPOINTS['/imp'].methods.POST;
+const READ_PARAMS = ['handle', 'fmt', 'limit', 'cols', 'quoteLargeNum', 'count', 'nm', 'timings'];
 const CSV_OPTIONS = ['null', 'encoding', 'skip', 'dateformat', 'timestampformat'];
 
 function parametersTable(rows, names) {
@@ -153,10 +155,11 @@ const pages = {
   'docs/errors.md': NOTE + errorsReference(),
   'docs/http-api.md': withTables('docs/http-api.md', {
     requests: requestsTable(),
-    'parameters of a read': parametersTable(readParams, ['handle', 'fmt', 'limit', 'cols', 'quoteLargeNum', 'timings']),
+    'parameters of a read': parametersTable(readParams, READ_PARAMS),
     'parameters of SQL': parametersTable(readParams, ['query', 'engine', 'param']),
     'parameters of an upload': uploadTable(),
     'parameters of CSV': parametersTable(uploadParams, CSV_OPTIONS),
+    'parameters of an import': parametersTable(importParams, Object.keys(importParams)),
     'parameters of a list': parametersTable(listParams, Object.keys(listParams)),
     types: typesTable(),
     'upload formats': uploadFormatsTable(),
