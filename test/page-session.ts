@@ -23,7 +23,7 @@ export function stepsOf(markdown: string): Step[] {
     const { language, mark, text, line } = block;
     const name = fileNameOf(block);
     if (language === 'js' && name !== undefined) return [{ kind: 'file', line, name, text }];
-    if (language !== 'sh' || mark === 'no-run' || mark === 'questdb') return [];
+    if (language !== 'sh' || mark === 'no-run' || mark.startsWith('questdb')) return [];
     if (mark !== '' && mark !== 'start') throw new Error(`Line ${line}: "sh ${mark}" means nothing.`);
     const shown = blocks[index + 1];
     const isShown = shown?.followsAtOnce && ['text', 'json'].includes(shown.language);

@@ -13,15 +13,21 @@ const CLI = fileURLToPath(new URL('../../apps/cli/bin/svc.js', import.meta.url))
 const blocks = blocksOf(readFileSync(PAGE, 'utf8'));
 const shown = blocks.flatMap((block, index) => {
   const next = blocks[index + 1];
-  return block.mark === 'questdb' && next?.followsAtOnce ? [{ line: block.line, command: block.text, next }] : [];
+  const isShown = block.mark === 'questdb' || block.mark === 'questdb-frames';
+  return isShown && next?.followsAtOnce ? [{ line: block.line, command: block.text, mark: block.mark, next }] : [];
 });
 
 let serverUrl: string;
+/** A server whose SQL runs over frames by default. */
+let framesUrl: string;
 
 beforeAll(async () => {
   const ends: (() => Promise<void>)[] = [];
   const env = { SERVICE_TSDB_HTTP_URL: inject('questdbUrl') };
-  serverUrl = (await startProcess({ env, onEnd: (end) => ends.push(end) })).url;
+  const onEnd = (end: () => Promise<void>) => void ends.push(end);
+  serverUrl = (await startProcess({ env, onEnd })).url;
+  const local = { SERVICE_SQL_DEFAULT_ENGINE: 'local', SERVICE_HTTP_DEFAULT_FMT: 'json' };
+  framesUrl = (await startProcess({ env: local, onEnd })).url;
   await fetch(`${serverUrl}/exec?query=drop%20table%20if%20exists%20prices&fmt=json`);
   return async () => {
     for (const end of ends) await end();
@@ -43,11 +49,12 @@ describe('docs/tsdb.md', () => {
     expect(shown.length).toBeGreaterThan(5);
   });
 
-  test.each(shown)('what line $line says is so', ({ command, next }) => {
+  test.each(shown)('what line $line says is so', ({ command, mark, next }) => {
     const home = createHome();
-    const { stdout } = spawnSync('bash', ['-c', command.replaceAll('localhost:9000', new URL(serverUrl).host)], {
+    const url = mark === 'questdb' ? serverUrl : framesUrl;
+    const { stdout } = spawnSync('bash', ['-c', command.replaceAll('localhost:9000', new URL(url).host)], {
       encoding: 'utf8',
-      env: { PATH: `${home}/bin:${process.env['PATH']}`, HOME: home, LC_ALL: 'C.UTF-8', SVC_URL: serverUrl },
+      env: { PATH: `${home}/bin:${process.env['PATH']}`, HOME: home, LC_ALL: 'C.UTF-8', SVC_URL: url },
     });
     if (isAsShown(stdout, next)) return;
     expect(normalize(stdout, next.language)).toBe(normalize(next.text, next.language));
