@@ -1,18 +1,26 @@
-// Runs a session of the Flight SQL JDBC driver against a real server, and compares its output.
+// Runs the Flight SQL JDBC driver and the Flight SQL client of Arrow Java against a real server, and compares what they print.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { startServer } from '../../tools/server-process.js';
 import { startTlsServer } from '../../tools/tls-server.js';
-import { provideJar } from '../provide-jar.js';
+import { provideJar, provideJars } from '../provide-jar.js';
 import { recordClients } from '../record-clients.js';
+
+const HERE = fileURLToPath(new URL('.', import.meta.url));
 
 const DRIVER = {
   group: 'org.apache.arrow',
   artifact: 'flight-sql-jdbc-driver',
   version: '18.3.0',
   sha256: '3f418b46c880e263558c5de669bdbede2c5d4375527ced116fb29f795b03704c',
+};
+
+const CLIENT = {
+  pom: join(HERE, 'pom.xml'),
+  version: '18.3.0',
+  sha256: 'c45dc314d723d4871dc9d5503667647e4b1e234b8bd609f24b52fb646dac87c5',
 };
 
 const EXPECTED = `5 rows kept
@@ -54,56 +62,73 @@ certificate 42
 nothing The request has no credentials
 `;
 
-const driver = provideJar(DRIVER);
+// The driver has its own copy of the client, under other names.
+const classPath = [provideJar(DRIVER), join(provideJars('flight-sql-client', CLIENT), '*')].join(delimiter);
 
-function java(name, args, env = {}) {
-  const program = fileURLToPath(new URL(name, import.meta.url));
-  const options = ['--add-opens=java.base/java.nio=ALL-UNNAMED', '-Duser.timezone=UTC', '-cp', driver];
-  return spawnSync('java', [...options, program, ...args], {
-    encoding: 'utf8',
-    timeout: 120_000,
-    env: { ...process.env, ...env },
-  });
+/** Short programs spend most of their time in the compilers of Java. */
+const QUICK_START = '-XX:TieredStopAtLevel=1';
+
+function run(command, args, { cwd, env }) {
+  return spawnSync(command, args, { cwd, encoding: 'utf8', timeout: 600_000, env: { ...process.env, ...env } });
 }
 
-/** Runs a Java program, and returns whether it prints what it should. */
-function runProgram(name, args, { expected, env = {} }) {
-  const { status, stdout, stderr, error } = java(name, args, env);
+function runJava(args, { cwd = HERE, env = {} } = {}) {
+  const options = ['--add-opens=java.base/java.nio=ALL-UNNAMED', QUICK_START, '-Duser.timezone=UTC', '-cp', classPath];
+  return run('java', [...options, ...args], { cwd, env });
+}
+
+/** Returns whether a program printed what it should. */
+function isExpected(name, { status, stdout, stderr, error }, expected) {
   const isRight = status === 0 && stdout === expected;
-  if (error) console.error(`Java 17 or newer is needed, and could not be started: ${error.message}`);
+  if (error) console.error(`${name} could not be run, which needs Java 17 or newer: ${error.message}`);
   else if (isRight) console.error(`${name} printed what it should.`);
   else console.error(`Expected of ${name}:\n${expected}\nPrinted:\n${stdout}${stderr}`);
   return isRight;
 }
 
-/** Runs the program whose output is the row of the driver in docs/clients.md. */
-function runClients(grpc) {
-  const { status, stdout, stderr } = java('Clients.java', [grpc]);
-  if (status !== 0) {
-    console.error(`Clients.java failed:\n${stdout}${stderr}`);
-    return false;
-  }
+/** Returns the row of a client in docs/clients.md, which its program has printed; undefined if that failed. */
+function rowOf(client, version, { status, stdout, stderr }) {
   const seen = (kind) => stdout.split('\n').flatMap((line) => (line.startsWith(`${kind} `) ? line.slice(6) : []));
-  const row = { client: 'JDBC', version: DRIVER.version, through: '', works: seen('works'), lacks: seen('lacks') };
-  return recordClients('jdbc', [row]);
+  if (status === 0) return { client, version, through: '', works: seen('works'), lacks: seen('lacks') };
+  console.error(`The program of ${client} failed:\n${stdout}${stderr}`);
+  return undefined;
+}
+
+function runClients(grpc) {
+  const rows = [
+    rowOf('JDBC', DRIVER.version, runJava(['Clients.java', grpc])),
+    rowOf('Java `FlightSqlClient`', CLIENT.version, runJava(['JavaClients.java', grpc])),
+  ];
+  return rows.every((row) => row !== undefined) && recordClients('jdbc', rows);
+}
+
+/** The Java programs of docs/clients.md, with what they print. */
+function readExamples() {
+  const page = readFileSync(new URL('../../docs/clients.md', import.meta.url), 'utf8');
+  const shape = /^```java\n(?<program>.*?)^```\n\n^```text\n(?<shown>.*?)^```$/gms;
+  const found = [...page.matchAll(shape)].map(({ groups }) => groups);
+  if (found.length !== page.split('\n```java\n').length - 1) throw new Error('A program has no output.');
+  return found;
+}
+
+/** Runs the Java programs of docs/clients.md, as they are but for the port, with TLS and a token. */
+function runExamples({ grpc, folder, token }) {
+  const results = readExamples().map(({ program, shown }, i) => {
+    const name = `Example${i}.java`;
+    writeFileSync(join(folder, name), program.replace(/\b50052\b/, grpc.split(':').at(-1)));
+    const result = runJava([name], { cwd: folder, env: { SVC_TOKEN: token } });
+    return isExpected(`Java program ${i + 1} of the page`, result, shown);
+  });
+  return results.every(Boolean);
 }
 
 const server = await startServer();
-const isRight = runProgram('Session.java', [server.grpc], { expected: EXPECTED });
+const isRight = isExpected('Session.java', runJava(['Session.java', server.grpc]), EXPECTED);
 const isRecorded = runClients(server.grpc);
 await server.stop();
-const { grpc, folder, token, stop } = await startTlsServer();
-const options = { expected: TLS_EXPECTED, env: { SVC_TOKEN: token } };
-const isRightWithTls = runProgram('TlsSession.java', [grpc, folder], options) && runExample();
-await stop();
-
-/** Runs the Java program of docs/clients.md. */
-function runExample() {
-  const page = readFileSync(new URL('../../docs/clients.md', import.meta.url), 'utf8');
-  const [, program = '', shown] = /^```java\n(.*?)^```\n\n^```text\n(.*?)^```$/ms.exec(page) ?? [];
-  const code = program.replace('localhost:50052', grpc).replace('ca.pem', join(folder, 'ca.pem'));
-  const file = join(folder, 'Example.java');
-  writeFileSync(file, code);
-  return runProgram(pathToFileURL(file), [], { expected: shown, env: { SVC_TOKEN: token } });
-}
-process.exit(isRight && isRecorded && isRightWithTls ? 0 : 1);
+const tls = await startTlsServer();
+const session = runJava(['TlsSession.java', tls.grpc, tls.folder], { env: { SVC_TOKEN: tls.token } });
+const isRightWithTls = isExpected('TlsSession.java', session, TLS_EXPECTED);
+const areExamplesRight = runExamples(tls);
+await tls.stop();
+process.exit(isRight && isRecorded && isRightWithTls && areExamplesRight ? 0 : 1);
