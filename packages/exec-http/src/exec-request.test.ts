@@ -340,7 +340,7 @@ describe('short statements of QuestDB', () => {
   const sqlOf = (query: string, changes: Partial<ExecRules>) => parse(`query=${query}&fmt=json`, changes);
 
   test('have their full form if SQL runs over frames by default', () => {
-    const full = { sql: 'FROM tables()', shift: 5 };
+    const full = { sql: 'FROM tables()', shift: 5, shiftedFrom: 0 };
     expect(sqlOf('tables()', { defaultEngine: 'local' })).toMatchObject({ sql: 'tables()', full });
     expect(sqlOf('select 1', { defaultEngine: 'local' })).not.toHaveProperty('full');
   });

@@ -16,7 +16,7 @@ export async function runSql(
 ): Promise<EndpointResponse> {
   const { call } = context;
   context.format = request.format;
-  const { sql, engine, params, rows, columns, full = { sql, shift: 0 } } = request;
+  const { sql, engine, params, rows, columns, full = { sql, shift: 0, shiftedFrom: 0 } } = request;
   // Without a limit, the rows of the response are all.
   const counting = request.countsAll && request.format === 'json' && (rows.offset > 0 || rows.limit !== undefined);
   let total = 0;
@@ -56,9 +56,10 @@ export async function runSql(
 }
 
 /** Returns the error of a full statement as one of the short statement that the client sent. */
-function inShortForm(error: unknown, query: string, { shift }: FullStatement): unknown {
+function inShortForm(error: unknown, query: string, { shift, shiftedFrom }: FullStatement): unknown {
   if (!(error instanceof ServiceError) || error.code !== 'invalid_sql') return error;
   const { code, message, hint, position } = error;
-  const at = position === undefined ? {} : { position: Math.max(0, position - shift) };
+  const back = position !== undefined && position >= shiftedFrom ? shift : 0;
+  const at = position === undefined ? {} : { position: Math.max(0, position - back) };
   return new ServiceError(code, message, { hint, query, ...at, cause: error });
 }

@@ -1,8 +1,9 @@
 /** SQL for the engine that stands for a short statement of QuestDB. */
 export interface FullStatement {
   readonly sql: string;
-  /** A position in `sql` is that in the short statement, and this many characters more. */
+  /** A position in `sql` is that in the short statement, and this many characters more, from `shiftedFrom` on. */
   readonly shift: number;
+  readonly shiftedFrom: number;
 }
 
 const FROM = 'FROM ';
@@ -11,6 +12,8 @@ const NAME = String.raw`(?:[a-z_][a-z0-9_]*|"(?:[^"]|"")+"|'(?:[^']|'')+')`;
 const TABLE = new RegExp(String.raw`^\s*(${NAME})\s*;?\s*$`, 'i');
 const FUNCTION = /^\s*(?:tables|table_columns|questdb_columns)\s*\(/i;
 const ALL_COLUMNS = /^(\s*)information_schema\s*\.\s*(questdb_columns\s*\(.*)$/is;
+/** The list of tables without its parentheses, as `qdb-table-names` writes it; other SQL with a frame of that name may quote it. */
+const LISTED = /^\s*select\s+(?:\*|[a-z_]+)\s+from\s+tables(?=\s*(?:;|$)|\s+(?:where|order|limit)\s)/i;
 const SHOW_COLUMNS = new RegExp(String.raw`^\s*show\s+columns\s+from\s+(${NAME})\s*;?\s*$`, 'i');
 
 /** Statements of one word, which are not the names of frames. */
@@ -20,14 +23,18 @@ const WORDS: ReadonlySet<string> = new Set(
 
 /**
  * Returns the full form of the short statements with which QuestDB's tools list and read tables: `tables()`,
- * `table_columns('t')`, `information_schema.questdb_columns()`, `show columns from t`, and the name of a table alone. Undefined for
+ * `select table_name from tables`, `table_columns('t')`, `information_schema.questdb_columns()`, `show columns from t`, and the name of a table alone. Undefined for
  * all other SQL.
  */
 export function fullStatement(sql: string): FullStatement | undefined {
   const [, shown] = SHOW_COLUMNS.exec(sql) ?? [];
   if (shown !== undefined) {
     const text = sqlText(unquoted(shown));
-    return { sql: `FROM table_columns(${text})`, shift: 0 };
+    return { sql: `FROM table_columns(${text})`, shift: 0, shiftedFrom: 0 };
+  }
+  const [listed] = LISTED.exec(sql) ?? [];
+  if (listed !== undefined) {
+    return { sql: `${listed}()${sql.slice(listed.length)}`, shift: 2, shiftedFrom: listed.length + 2 };
   }
   const [, space = '', call] = ALL_COLUMNS.exec(sql) ?? [];
   if (call !== undefined) return prefixed(sql, space + call);
@@ -39,7 +46,7 @@ export function fullStatement(sql: string): FullStatement | undefined {
 /** Returns the statement that reads a table or function, which is the end of the short statement. */
 function prefixed(short: string, source: string): FullStatement {
   const sql = FROM + source;
-  return { sql, shift: sql.length - short.length };
+  return { sql, shift: sql.length - short.length, shiftedFrom: 0 };
 }
 
 function unquoted(name: string): string {
