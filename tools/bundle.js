@@ -110,6 +110,10 @@ async function bundle(name, folder, pageModules) {
     plugins: [asModules, asFunctions],
     // One library uses eval to hide an import from bundlers.
     checks: { eval: false },
+    // Otherwise it would fail at the user who needs it first.
+    onLog(level, log, report) {
+      report(log.code === 'UNRESOLVED_IMPORT' ? 'error' : level, log);
+    },
   });
   const dir = join(root, folder, 'bundle');
   // A process that starts during the build compiles the code itself.
