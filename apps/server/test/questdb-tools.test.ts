@@ -161,7 +161,7 @@ describe('/imp', () => {
       { name: 'id', type: 'LONG', errors: 0 },
       { name: 'name', type: 'STRING', errors: 0 },
     ];
-    const report = { ...OK, location: 'made', rowsImported: 2, columns };
+    const report = { ...OK, location: 'made', rowsImported: 2, header: true, columns };
     const importing = (overwrite: boolean) =>
       ask(
         'both',
@@ -181,6 +181,11 @@ describe('/imp', () => {
     expect(await ask('both', '/imp?name=lines&delimiter=%3B&forceHeader=true', lines)).toMatchObject([
       200,
       { rowsImported: 1, columns: [{ name: 'a' }, { name: 'b' }] },
+    ]);
+    const bare = form(['data', '1,2\n3,4\n', 'bare.csv']);
+    expect(await ask('both', '/imp?name=bare', bare)).toMatchObject([
+      200,
+      { rowsImported: 2, header: false, columns: [{ name: 'column0' }, { name: 'column1' }] },
     ]);
     const arrow = await server.fetch('/exp?query=coins&fmt=arrow', { headers: headersOf('reader') });
     const body = new FormData();

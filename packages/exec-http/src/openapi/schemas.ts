@@ -166,6 +166,9 @@ const ImportSchema = v.strictObject({
   rowsRejected: v.pipe(Whole, v.description('Always 0: an import is all or nothing.')),
   rowsImported: Whole,
   partitionBy: v.literal('NONE'),
+  header: v.exactOptional(
+    v.pipe(v.boolean(), v.description('`false`: the columns are named by position, `column0` and so on.')),
+  ),
   columns: v.exactOptional(v.array(v.strictObject({ name: v.string(), type: ColumnType, errors: Whole }))),
 });
 

@@ -118,6 +118,9 @@ function importReport({ info, rowsWritten = info.rows }: AppendResult): object {
     rowsRejected: 0,
     rowsImported: rowsWritten,
     partitionBy: 'NONE',
-    ...(columns && { columns: columns.map(({ name, type }) => ({ name, type, errors: 0 })) }),
+    ...(columns && {
+      header: columns.some(({ name }, i) => name !== `column${i}`),
+      columns: columns.map(({ name, type }) => ({ name, type, errors: 0 })),
+    }),
   };
 }
