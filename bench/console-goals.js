@@ -6,7 +6,7 @@ const largest = (summary, key) => Math.max(...summary.flatMap((entry) => entry[k
 export const CONSOLE_GOALS = [
   {
     what: 'console, wheel over a full page of 1 M rows × 8 and 200 000 × 40, the worst: CPU ms of the main thread a frame',
-    note: 'The fast wheel over 40 columns; the others take 5.1 to 6.2. Measured while other programs took both cores, which makes the same work longer (shared caches): its five rounds gave 8.4, 8.6, 8.4, 7.2 and 7.0.',
+    note: 'The fast wheel over 40 columns. In another run, with other programs on both cores, the four took 5.1 to 8.4; why they took less then is not known.',
     of: 'console',
     ...atMost(8),
     reached: (summary) => largest(summary, 'CPU ms a frame'),
