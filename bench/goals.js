@@ -174,7 +174,7 @@ export const GOALS = [
   },
   {
     what: "Flight DoGet: CPU time of the server relative to pyarrow's C++ server",
-    note: 'Side by side on busy cores, batches of 2 MiB took 0.92 of the CPU time of those of 1 MiB, and those of 4 MiB 0.85, but many clients of gRPC refuse messages of 4 MiB. On idle cores no difference between 1 and 2 MiB was seen. Runs gave 1.5 to 1.87.',
+    note: 'Every message costs as much as a few hundred kilobytes of data. Clients are promised batches of about 1 MiB. Builds with larger ones, side by side on busy cores: 2 MiB took 0.92 of the CPU time, 4 MiB 0.85, but many clients of gRPC refuse messages of 4 MiB. Runs gave 1.5 to 1.87.',
     of: 'flight',
     ...atMost(1.5),
     reached: (summary) => row(summary, { call: 'DoGet', measured: 'serverCpuSeconds' })?.ratio,
