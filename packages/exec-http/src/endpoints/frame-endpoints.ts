@@ -4,7 +4,8 @@ import { ETAG_HEADERS, UPLOAD_HEADERS } from './headers.ts';
 import { HANDLE_PARAMS, LIST_PARAMS, UPLOAD_PARAMS } from './parameters.ts';
 import { SQL_ERRORS } from './read-endpoints.ts';
 
-const WRITE_ERRORS = [
+/** The errors of an upload, besides those of every request. */
+export const WRITE_ERRORS = [
   'invalid_data',
   'handle_exists',
   'version_conflict',

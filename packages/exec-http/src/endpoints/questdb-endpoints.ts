@@ -1,19 +1,7 @@
-import type { ErrorCode } from '@svc/errors';
 import type { EndpointTable } from './endpoint-table.ts';
+import { WRITE_ERRORS } from './frame-endpoints.ts';
 import { UPLOAD_HEADERS } from './headers.ts';
 import { IMPORT_PARAMS } from './parameters.ts';
-
-const IMPORT_ERRORS = [
-  'invalid_data',
-  'handle_exists',
-  'version_conflict',
-  'payload_too_large',
-  'unsupported_media_type',
-  'deadline_exceeded',
-  'out_of_disk',
-  'quota_exceeded',
-  'out_of_memory',
-] as const satisfies readonly ErrorCode[];
 
 const section = 'tools-of-questdb';
 
@@ -31,7 +19,7 @@ export const QUESTDB_ENDPOINTS = {
         headers: { 'Content-Encoding': UPLOAD_HEADERS['Content-Encoding'] },
         body: 'form',
         responses: { 200: { means: 'The rows are stored.', content: 'import' } },
-        errors: IMPORT_ERRORS,
+        errors: WRITE_ERRORS,
         uses: [{ gives: 'appends the file in a form to a frame, or creates it', section }],
       },
     },
