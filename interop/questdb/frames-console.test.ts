@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
-import { type ServerProcess, startProcess, testFile } from '../../apps/server/test/server-process.ts';
+import { type ServerProcess, startProcess } from '../../apps/server/test/server-process.ts';
 import { recordClients } from '../record-clients.js';
+import { hook, importFile, runStatement } from './questdb-page.ts';
 import { startForwarding } from './start-forwarding.ts';
 import { QUESTDB_VERSION } from './start-questdb.js';
 
@@ -74,37 +75,10 @@ async function open(start: (context: BrowserContext) => Promise<ServerProcess>):
   return { page, server, pages };
 }
 
-const hook = (page: Page, name: string) => page.locator(`[data-hook=${name}]`);
-
-/** Types a statement into the editor and runs it. */
-async function run(page: Page, sql: string): Promise<void> {
-  const editor = page.locator('.monaco-editor .view-lines').first();
-  await editor.click();
-  await page.keyboard.insertText(sql);
-  await expect.poll(() => editor.innerText(), { timeout: 120_000 }).toContain('trades');
-  const answered = page.waitForResponse((response) => response.url().includes('limit=0%2C1000'));
-  await hook(page, 'button-run-query').click();
-  expect((await answered).status()).toBe(200);
-  await page.locator('.qg-c:not(:empty)').first().waitFor();
-}
-
 async function download(page: Page, button: string): Promise<string> {
   const begun = page.waitForEvent('download');
   await hook(page, button).click();
   return readFileSync(await (await begun).path(), 'latin1');
-}
-
-/** Imports a file with the page; returns what the page says of it. */
-async function importFile(page: Page, name: string): Promise<string> {
-  await hook(page, 'import-panel-button').click();
-  const chooser = page.waitForEvent('filechooser');
-  await hook(page, 'import-browse-from-disk').click();
-  await (await chooser).setFiles(testFile(name, 'id,name\n1,a\n2,b\n'));
-  const state = hook(page, 'import-file-status');
-  await state.filter({ hasText: 'Ready to upload' }).waitFor();
-  await hook(page, 'import-upload-button').click();
-  await state.filter({ hasText: /Imported|Upload error|Failed/i }).waitFor();
-  return state.innerText();
 }
 
 describe("QuestDB's web console on frames", { timeout: 400_000 }, () => {
@@ -113,9 +87,8 @@ describe("QuestDB's web console on frames", { timeout: 400_000 }, () => {
     ['with its page from a database, through tsdb.forward = all', startBeside],
   ])('%s: lists frames, runs SQL, pages, charts, downloads and imports', async (_name, start) => {
     const { page, server, pages } = await open(start);
-    await run(page, 'trades;');
-    const cells = page.locator('.qg-c:not(:empty)');
-    expect((await cells.allInnerTexts()).slice(0, 4)).toEqual(['1', '0.0', '2', '0.25']);
+    const cells = await runStatement(page, 'trades;', { shown: 'trades', sent: 'limit=0%2C1000', timeoutMs: 120_000 });
+    expect(cells.slice(0, 4)).toEqual(['1', '0.0', '2', '0.25']);
     // The end of the grid is in another page.
     await page.locator('.qg-viewport').evaluate((viewport) => viewport.scrollTo(0, viewport.scrollHeight));
     await page.locator('.qg-c', { hasText: new RegExp(`^${ROWS}$`) }).waitFor();
@@ -127,7 +100,7 @@ describe("QuestDB's web console on frames", { timeout: 400_000 }, () => {
     expect((await download(page, 'download-parquet-button')).slice(0, 4)).toBe('PAR1');
     await hook(page, 'download-dropdown-button').click();
     expect((await download(page, 'download-csv-button')).split('\r\n')).toHaveLength(ROWS + 2);
-    expect(await importFile(page, 'imported.csv')).toContain('Imported');
+    expect(await importFile(page, 'imported.csv')).toEqual([200, expect.stringContaining('Imported')]);
     await hook(page, 'schema-row').filter({ hasText: 'imported.csv' }).waitFor();
     const rows = await server.fetch('/exec?handle=imported.csv&fmt=json');
     expect(await rows.json()).toMatchObject({

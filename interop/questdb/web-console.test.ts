@@ -5,6 +5,7 @@ import { bearer, callersFileOf, createCaller } from '../../apps/server/test/call
 import { type ServerProcess, testFile } from '../../apps/server/test/server-process.ts';
 import { recordClients } from '../record-clients.js';
 import { exec } from './exec.ts';
+import { hook, importFile, runStatement } from './questdb-page.ts';
 import { startForwarding } from './start-forwarding.ts';
 import { QUESTDB_VERSION } from './start-questdb.js';
 
@@ -53,39 +54,11 @@ async function open({ url }: ServerProcess, extraHTTPHeaders: Record<string, str
   return page;
 }
 
-const hook = (page: Page, name: string) => page.locator(`[data-hook=${name}]`);
-
-/** Types a statement into the editor and runs it; returns the cells of its rows. */
-async function run(page: Page, sql: string): Promise<string[]> {
-  const editor = page.locator('.monaco-editor .view-lines').first();
-  await editor.click();
-  await page.keyboard.insertText(sql);
-  await expect.poll(() => editor.innerText(), { timeout: 30_000 }).toContain('web_trades');
-  const answered = page.waitForResponse((response) => response.url().includes('max(price)'));
-  await hook(page, 'button-run-query').click();
-  expect((await answered).status()).toBe(200);
-  const cells = page.locator('.qg-c:not(:empty)');
-  await cells.first().waitFor();
-  return cells.allInnerTexts();
-}
+const run = (page: Page, sql: string) =>
+  runStatement(page, sql, { shown: 'web_trades', sent: 'max(price)', timeoutMs: 30_000 });
 
 async function textOf(download: Download): Promise<string> {
   return readFileSync(await download.path(), 'latin1');
-}
-
-/** Imports a file with the page; returns the status of its request, and what the page says of it. */
-async function importFile(page: Page, name: string): Promise<readonly [status: number, shown: string]> {
-  await hook(page, 'import-panel-button').click();
-  const chooser = page.waitForEvent('filechooser');
-  await hook(page, 'import-browse-from-disk').click();
-  await (await chooser).setFiles(testFile(name, 'id,name\n1,a\n2,b\n'));
-  const state = hook(page, 'import-file-status');
-  await state.filter({ hasText: 'Ready to upload' }).waitFor();
-  const answered = page.waitForResponse((response) => new URL(response.url()).pathname === '/imp');
-  await hook(page, 'import-upload-button').click();
-  const status = (await answered).status();
-  await state.filter({ hasText: /Imported|Upload error|Failed/i }).waitFor();
-  return [status, await state.innerText()];
 }
 
 describe("the database's own web console, through a server with tsdb.forward = all", { timeout: 240_000 }, () => {
