@@ -29,7 +29,7 @@ const STDERR = 2;
 const PIPE = 3;
 const BATCH_FILE = 4;
 const RSS_CHECK_MS = 50;
-const LARGE_BATCH_BYTES = 8 * BATCH_BYTES;
+const LARGE_BATCH_BYTES = 4 * BATCH_BYTES;
 
 const settings: ChildSettings = parseJson(process.argv[2] ?? '{}');
 const socket = new Socket({ fd: PIPE, readable: true, writable: true });

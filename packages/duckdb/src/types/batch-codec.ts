@@ -10,7 +10,7 @@ export interface BatchPayload extends ReturnType<BatchWriter['finish']> {
 
 /** Encodes record batches as payloads. The values of a dictionary are sent once, and again when they change. */
 export interface BatchEncoder {
-  /** Splits a batch into payloads of about 1 MiB. Buffers are not copied. */
+  /** Splits a batch into payloads of about 2 MiB. Buffers are not copied. */
   encode(batch: RecordBatch): Generator<BatchPayload, void, undefined>;
 }
 

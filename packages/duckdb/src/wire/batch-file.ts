@@ -27,7 +27,7 @@ export interface ArrivedBatch {
 /** The number of batches the file holds at once. Further ones go over the pipe. */
 const PLACES = 8;
 /** The longest batch that goes through the file. */
-export const PLACE_BYTES: number = 2 * 1024 * 1024;
+export const PLACE_BYTES: number = 4 * 1024 * 1024;
 /** The shortest batch that goes through the file; the pipe is faster for shorter ones. */
 const MIN_BYTES = 64 * 1024;
 

@@ -32,8 +32,10 @@ export const MESSAGE = {
 /** The number of batches of a request that may be in flight before the receiver grants more credit. */
 export const BATCH_CREDITS = 4;
 
-/** The size at which a batch is sent. */
-export const BATCH_BYTES = 1024 * 1024;
+/** The size at which a batch is sent. Each batch costs as much as some hundred kilobytes of rows, until a client has it. */
+export const BATCH_BYTES: number = 2 * 1024 * 1024;
+/** The size at which the first batch of a request is sent: a client that waits for its first rows gets them sooner. */
+export const FIRST_BATCH_BYTES: number = 1024 * 1024;
 /** The maximum number of rows in a batch. */
 export const BATCH_ROWS = 65_536;
 

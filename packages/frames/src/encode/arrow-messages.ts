@@ -22,7 +22,7 @@ export function encodeArrowSchema(schema: Schema): ArrowMessage {
 }
 
 /**
- * Encodes a frame as Arrow IPC messages: the schema, then dictionaries and batches. Batches of more than about 1 MiB
+ * Encodes a frame as Arrow IPC messages: the schema, then dictionaries and batches. Batches of more than about 2 MiB
  * are split. One batch is encoded at a time, and only after the earlier messages were consumed.
  */
 export async function* encodeArrowMessages(source: FrameStream): AsyncGenerator<ArrowMessage, void, undefined> {
@@ -53,7 +53,8 @@ export async function* encodeArrowMessages(source: FrameStream): AsyncGenerator<
   }
 }
 
-const BATCH_BYTES = 1024 * 1024;
+/** With the last one, of up to half as much again, below the 4 MiB that many gRPC clients accept by default. */
+const BATCH_BYTES = 2 * 1024 * 1024;
 /** A few short rows say little about the next ones. */
 const MAX_GROWTH = 8;
 

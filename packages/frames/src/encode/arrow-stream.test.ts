@@ -120,14 +120,26 @@ describe('an Arrow stream', () => {
     expect([...bytes.subarray(-8)]).toEqual([255, 255, 255, 255, 0, 0, 0, 0]);
   });
 
-  test('has batches of about 1 MiB in chunks of at most 256 KiB', async () => {
+  test('has batches of about 2 MiB in chunks of at most 256 KiB', async () => {
     const table = tableFromArrays({ x: Float64Array.from(sequence(1 << 20)) });
     const chunks = await encode(table);
     expect(Math.max(...chunks.map((chunk) => chunk.length))).toBe(256 * 1024);
     const sizes = [...RecordBatchReader.from(Buffer.concat(chunks))].map((batch) => batch.data.byteLength);
-    expect(sizes).toHaveLength(8);
-    expect(Math.max(...sizes)).toBeLessThan(1.1 * 1024 * 1024);
+    expect(sizes).toHaveLength(4);
+    expect(Math.max(...sizes)).toBeLessThan(2.1 * 1024 * 1024);
   });
+
+  test.each([0.1, 1, 1.9, 2.9, 3.1, 4, 5.5])(
+    'of %d MiB has no batch of 4 MiB, the limit of many gRPC clients',
+    async (size) => {
+      const table = tableFromArrays({ x: new Float64Array((size * 1024 * 1024) / 8) });
+      const sizes = [...RecordBatchReader.from(Buffer.concat(await encode(table)))].map(
+        (batch) => batch.data.byteLength,
+      );
+      expect(Math.max(...sizes)).toBeLessThan(3.2 * 1024 * 1024);
+      expect(sizes.length).toBeLessThanOrEqual(Math.ceil(size / 2));
+    },
+  );
 
   test('does not copy long columns, and combines short ones into few chunks', async () => {
     const x = Float64Array.from(sequence(100_000));

@@ -4,7 +4,7 @@ import { type ArrowMessage, encodeArrowMessages } from './arrow-messages.ts';
 import type { ChunkOptions } from './encode-rows.ts';
 
 /**
- * Encodes a frame as an Arrow IPC stream, in chunks of at most 256 KiB. Batches of more than about 1 MiB are split. One
+ * Encodes a frame as an Arrow IPC stream, in chunks of at most 256 KiB. Batches of more than about 2 MiB are split. One
  * batch is encoded at a time, and only after the earlier chunks were consumed; the event loop runs between batches.
  * With `reuseBuffers`, a batch of `source` need only be valid until the next `next()`, too.
  */

@@ -1,7 +1,7 @@
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBResult } from '@duckdb/node-api';
 import duckdb from '@duckdb/node-bindings';
 import { createBatchWriter } from '../../wire/batch.ts';
-import { BATCH_BYTES, BATCH_ROWS } from '../../wire/messages.ts';
+import { BATCH_BYTES, BATCH_ROWS, FIRST_BATCH_BYTES } from '../../wire/messages.ts';
 import { collectGarbage } from '../collect-garbage.ts';
 import type { ColumnReader } from '../columns/column-reader.ts';
 import { duckTypeOf } from '../columns/duck-type-of.ts';
@@ -13,9 +13,9 @@ import type { GetPlan } from '../../wire/column-plans.ts';
 import type { ChildResponses, ChildRequest } from '../../wire/file-requests.ts';
 
 /** Larger chunks are sent in several batches. */
-const MAX_PART_BYTES = 4 * BATCH_BYTES;
+const MAX_PART_BYTES = 2 * BATCH_BYTES;
 /** Larger chunks have long rows. */
-const LONG_ROWS_BYTES = 16 * BATCH_BYTES;
+const LONG_ROWS_BYTES = 8 * BATCH_BYTES;
 
 /** Sends the rows of a query. */
 export async function readRows(
@@ -79,7 +79,7 @@ export async function sendRows(
         for (const reader of readers) reader.take(start, taken);
         batch.rows += taken;
         if (bytesOf(batch) > maxRowBytes) throw new RowTooLarge();
-        if (isFull(batch)) await send();
+        if (isFull(batch, sent === 0 ? FIRST_BATCH_BYTES : BATCH_BYTES)) await send();
       }
       rows += count;
       // This use keeps the chunk from being collected until its rows are copied.
@@ -141,8 +141,8 @@ function createGarbage(): { add(bytes: number): void } {
   };
 }
 
-function isFull(batch: Batch): boolean {
-  return batch.rows >= BATCH_ROWS || bytesOf(batch) >= BATCH_BYTES;
+function isFull(batch: Batch, maxBytes: number): boolean {
+  return batch.rows >= BATCH_ROWS || bytesOf(batch) >= maxBytes;
 }
 
 function bytesOf({ readers }: Batch): number {
