@@ -2,6 +2,7 @@ import type { Authenticator } from '@svc/auth';
 import { type Config, formatAddress } from '@svc/config';
 import { type ChildLink, DirectoryFormatError, DirectoryInUseError } from '@svc/duckdb';
 import type { Observer } from '@svc/service';
+import { untilQuiet } from './http/until-quiet.ts';
 import { ListenError, listenError, listenHttp } from './listen-http.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { createAccessLog } from './observers/access-log.ts';
@@ -23,6 +24,8 @@ export interface RunningServer {
   readonly metricsUrl: string | undefined;
   /** Makes readiness probes fail, and asks clients to close their connections. All requests are still answered. */
   drain(): void;
+  /** Resolves when no connection is waiting to be accepted. */
+  untilQuiet(): Promise<void>;
   /** Waits for requests in flight, up to the configured grace period, and closes everything. */
   stop(): Promise<void>;
 }
@@ -109,6 +112,7 @@ export async function startServer(config: Config, log: Log, options: StartOption
       service.drain();
       connections.drain();
     },
+    untilQuiet: () => untilQuiet(connections),
     stop,
   };
 }

@@ -88,6 +88,21 @@ test('50 new connections per second through a SIGTERM: none is refused or reset'
   expect(await server.exited).toEqual({ code: 0, signal: null });
 });
 
+test('connections that arrive while the system gives the server no time are answered when the delay has passed', async () => {
+  const drainMs = 500;
+  const server = await startDraining(drainMs);
+  await drain(server);
+  server.child.kill('SIGSTOP');
+  // The system accepts them.
+  const connections = await Promise.all(Array.from({ length: 40 }, () => open(server.port)));
+  const answers = connections.map((connection) => connection.ask('/ping'));
+  await sleep(drainMs);
+  server.child.kill('SIGCONT');
+  for (const answer of await Promise.all(answers)) expect(answer).toEqual([200, 'close']);
+  for (const { closed } of connections) expect(await closed).toBeUndefined();
+  expect(await server.exited).toEqual({ code: 0, signal: null });
+});
+
 describe('while the server drains', () => {
   test('probes fail, and everything else works, also over gRPC', { tags: ['slow'] }, async () => {
     const server = await startDraining(LONG_MS);

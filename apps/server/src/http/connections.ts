@@ -24,6 +24,8 @@ export interface Connections {
   inFlight(): number;
   /** The number of open connections. */
   count(): number;
+  /** The number of connections since the start, also those in a TLS handshake. */
+  accepted(): number;
   /** Answers a request after all earlier requests of its connection. */
   answer(request: IncomingMessage, response: ServerResponse): void;
   /** Runs a task after all earlier requests of the connection are answered; never if the connection closes first. */
@@ -71,7 +73,9 @@ export function serveInOrder(
   const connections = new Map<Socket, Connection>();
   const turns = createTurns(TURN_REQUESTS);
   let inFlight = 0;
+  let accepted = 0;
   let isDraining = false;
+  server.on('connection', () => (accepted += 1));
   server.on(connectionEvent(server), (socket: Socket) => {
     if (!connections.has(socket))
       connections.set(
@@ -128,6 +132,7 @@ export function serveInOrder(
     },
     inFlight: () => inFlight,
     count: () => connections.size,
+    accepted: () => accepted,
     whenAnswered: enqueue,
     isReceiving: (socket) => connections.get(socket)?.newest?.complete === false,
     isPaused: (socket) => connections.get(socket)?.isPaused ?? false,
