@@ -1,17 +1,21 @@
 // The cost of metrics: a small read of a frame, by handle, over 16 connections, with metrics and without, in CPU time of the
-// server. Also the time of a scrape.
+// server, which has one core, and the client the other. Also the time that counting a request takes by itself, and the time
+// of a scrape.
 import { readdirSync, readFileSync } from 'node:fs';
+import { createMetrics } from '../apps/server/dist/metrics/metrics.js';
+import { pin } from '../tools/process-resources.js';
 import { startServer } from '../tools/server-process.js';
-import { interleave, ratio, writeResults } from './interleave.js';
+import { interleave, writeResults } from './interleave.js';
 import { load } from './load.js';
 import { median } from './measure.js';
 
 /** Processes of each side: the same program may be compiled to faster or slower code. */
-const GENERATIONS = 6;
+const GENERATIONS = 12;
 const ROUNDS = 10;
-const WARM_UP = 4;
+const WARM_UP = 5;
 const SCRAPES = 20;
-const LOAD = { connections: 16, seconds: 0.4 };
+const LOAD = { connections: 16, seconds: 0.3 };
+const [SERVER_CORE, CLIENT_CORE] = ['0', '1'];
 
 const SIDES = {
   off: { SERVICE_METRICS_ENABLED: 'false' },
@@ -41,6 +45,7 @@ async function scrape(url) {
 /** Starts a server; returns how to measure it: the CPU time per answer. */
 async function startSide(env) {
   const server = await startServer([], { env });
+  pin(server.pid, SERVER_CORE);
   const rows = { method: 'PUT', headers: { 'content-type': 'application/json' }, body: '[{"id":1}]' };
   const { status } = await fetch(`${server.url}/frames/small`, rows);
   if (status !== 201) throw new Error(`The put was answered with ${status}.`);
@@ -52,31 +57,71 @@ async function startSide(env) {
   return { run, scrape: () => scrape(server.url), stop: server.stop };
 }
 
-const values = Object.fromEntries(Object.keys(SIDES).map((name) => [name, []]));
+/** The time that the metrics of one request take, in microseconds: the least of some rounds. */
+function countingMicros() {
+  const metrics = createMetrics(
+    { enabled: true, tenant_label: false, max_tenants: 0 },
+    { version: '', hasCallers: false },
+  );
+  const started = { kind: 'request_started', requestId: 'r', protocol: 'http' };
+  const answers = Array.from({ length: 64 }, (_, i) => ({
+    ...started,
+    kind: 'request_answered',
+    tenant: 'default',
+    route: '/exec',
+    method: 'GET',
+    status: 200,
+    durationMs: 0.1 + i / 10,
+    firstByteMs: 0.1 + i / 20,
+    requestBytes: 0,
+    responseBytes: 100 + i,
+    rows: 1,
+    format: 'json',
+  }));
+  const requests = 1_000_000;
+  const rounds = Array.from({ length: 7 }, () => {
+    const before = performance.now();
+    for (let i = 0; i < requests; i++) {
+      metrics.observe(started);
+      metrics.observe(answers[i % answers.length]);
+    }
+    return ((performance.now() - before) * 1000) / requests;
+  });
+  metrics.close();
+  return Math.min(...rounds);
+}
+
+pin(process.pid, CLIENT_CORE);
+const generations = [];
 const scrapes = [];
 for (let i = 0; i < GENERATIONS; i++) {
   const started = {};
   try {
     for (const [name, env] of Object.entries(SIDES)) started[name] = await startSide(env);
     const sides = Object.fromEntries(Object.entries(started).map(([name, { run }]) => [name, run]));
-    const measured = await interleave(sides, { rounds: ROUNDS, warmUp: WARM_UP });
-    for (const [name, own] of Object.entries(measured)) values[name].push(...own);
+    generations.push(await interleave(sides, { rounds: ROUNDS, warmUp: WARM_UP }));
     scrapes.push(...(await started.metrics.scrape()));
   } finally {
     for (const { stop } of Object.values(started)) await stop();
   }
 }
-const summary = Object.fromEntries(
-  Object.entries(values).map(([name, own]) => [
-    name,
-    {
-      'CPU µs': Number(median(own.map(({ cpuMicros }) => cpuMicros)).toFixed(1)),
-      'answers/s': Math.round(median(own.map(({ perSecond }) => perSecond))),
-      ratio: Number(ratio(own, values.off, ({ cpuMicros }) => cpuMicros).toFixed(3)),
-    },
-  ]),
-);
-const scrapeMs = Number(median(scrapes).toFixed(2));
+const rounded = (value, digits = 3) => Number(value.toFixed(digits));
+/** The medians of a side in each generation. */
+const medians = (name, key) => generations.map((sides) => median(sides[name].map((value) => value[key])));
+const [off, on] = ['off', 'metrics'].map((name) => medians(name, 'cpuMicros'));
+const ratios = on.map((value, i) => value / off[i]).toSorted((a, b) => a - b);
+const counting = countingMicros();
+const summary = {
+  off: { 'CPU µs': rounded(median(off), 1), 'answers/s': Math.round(median(medians('off', 'perSecond'))) },
+  metrics: {
+    'CPU µs': rounded(median(on), 1),
+    'answers/s': Math.round(median(medians('metrics', 'perSecond'))),
+    ratio: rounded(median(ratios)),
+    quartiles: [0.25, 0.75].map((share) => rounded(ratios[Math.round(share * (ratios.length - 1))])).join(' to '),
+  },
+  'counting by itself': { 'CPU µs': rounded(counting), ratio: rounded(1 + counting / median(off)) },
+};
+const scrapeMs = rounded(median(scrapes), 2);
 console.table(summary);
 console.log(`A scrape takes ${scrapeMs} ms.`);
-writeResults('metrics', { generations: GENERATIONS, rounds: ROUNDS, summary, scrapeMs, values });
+writeResults('metrics', { generations: GENERATIONS, rounds: ROUNDS, summary, scrapeMs, values: generations });

@@ -1,7 +1,6 @@
 // 1000 rows as JSON over 16 connections, with the server on one core and the client on another: what a core can do. The
 // same window again and again, and a different one every time.
-import { execFileSync } from 'node:child_process';
-import { cpuMs } from '../tools/process-resources.js';
+import { cpuMs, pin } from '../tools/process-resources.js';
 import { compareTrades } from './compare-responses.js';
 import { provideDataSet } from './data-set.js';
 import { writeResults } from './interleave.js';
@@ -19,9 +18,6 @@ const WINDOW = 1000;
 const LOAD = { connections: 16, seconds: 4 };
 const ROUNDS = 7;
 const [SERVER_CORE, CLIENT_CORE] = ['0', '1'];
-
-/** Binds all threads of a process to a core. */
-const pin = (pid, core) => execFileSync('taskset', ['--all-tasks', '--cpu-list', '--pid', core, String(pid)]);
 
 const WINDOWS = {
   'same window': (side) => () => side.window(0, WINDOW),

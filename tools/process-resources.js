@@ -1,4 +1,5 @@
 // The resource usage of other processes. Linux only.
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 const TICKS_PER_SECOND = 100;
@@ -43,4 +44,9 @@ function isSocket(path) {
     // Closed in the meantime.
     return false;
   }
+}
+
+/** Binds all threads of a process to a core. */
+export function pin(pid, core) {
+  execFileSync('taskset', ['--all-tasks', '--cpu-list', '--pid', core, String(pid)]);
 }
