@@ -73,9 +73,8 @@ export function serveInOrder(
   const connections = new Map<Socket, Connection>();
   const turns = createTurns(TURN_REQUESTS);
   let inFlight = 0;
-  let accepted = 0;
+  const accepted = countAccepted(server);
   let isDraining = false;
-  server.on('connection', () => (accepted += 1));
   server.on(connectionEvent(server), (socket: Socket) => {
     if (!connections.has(socket))
       connections.set(
@@ -132,7 +131,7 @@ export function serveInOrder(
     },
     inFlight: () => inFlight,
     count: () => connections.size,
-    accepted: () => accepted,
+    accepted,
     whenAnswered: enqueue,
     isReceiving: (socket) => connections.get(socket)?.newest?.complete === false,
     isPaused: (socket) => connections.get(socket)?.isPaused ?? false,
@@ -144,6 +143,12 @@ export function serveInOrder(
       for (const socket of connections.keys()) if (socket.bytesRead === 0) socket.destroy();
     },
   };
+}
+
+function countAccepted(server: Server): () => number {
+  let count = 0;
+  server.on('connection', () => (count += 1));
+  return () => count;
 }
 
 /** Makes a response the last one of its connection. Requests that are queued behind it are answered first. */

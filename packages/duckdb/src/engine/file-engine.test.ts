@@ -48,7 +48,7 @@ async function countRows(batches: AsyncGenerator<ArrayBuffer, number, undefined>
 function writeTo(path: string) {
   const columns = [{ name: 'id', title: 'id', plan: { kind: 'copy', width: 8, type: 'BIGINT' } }] as const;
   const segments = {
-    tailPath: `${path}.tail`,
+    tailPaths: [`${path}.tail`],
     options: copyOptions(longFrame(1).schema, { compression: 'zstd' }),
     growing: growingRowGroups(8),
     exact: WITHOUT_DICTIONARIES,

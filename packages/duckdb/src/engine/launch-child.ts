@@ -61,9 +61,10 @@ export function launchChild(options: ChildOptions, spillDirectory = ''): Launche
   const { memoryBytes = DEFAULT_MEMORY_BYTES } = options;
   return launchProgram({
     settings: {
-      settings: duckdbSettings({ ...options, tempDirectory: spillDirectory }),
+      settings: [...duckdbSettings({ ...options, tempDirectory: spillDirectory }), 'SET lock_configuration = true'],
       // The rows of an upload arrive in sequence: a second thread would only spin. The instance holds one row group of each
-      // upload and has no spill directory: two instances would overwrite each other's files.
+      // upload and has no spill directory: two instances would overwrite each other's files. Not locked: lanes have settings
+      // of their own, and it runs no SQL of others.
       uploadSettings: duckdbSettings({ ...options, threads: 1, tempDirectory: '' }),
     },
     maxBytes: COUNTED_TWICE * INSTANCES * memoryBytes + OVERHEAD_BYTES,
@@ -137,6 +138,5 @@ function duckdbSettings({
     ...COMMON_SETTINGS,
     // A file is read before its final metadata is written.
     'SET enable_external_file_cache = false',
-    'SET lock_configuration = true',
   ];
 }

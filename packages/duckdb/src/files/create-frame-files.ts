@@ -36,7 +36,7 @@ import { withExactSource } from './parquet/exact-source.ts';
 import { createFileEngine, type FileEngine, type FileEngineOptions } from '../engine/file-engine.ts';
 import { columnOfInexactValue, fromChild, hasUnknownDialect, type Subject } from './file-errors.ts';
 import { readSource, subjectOf } from './read-source.ts';
-import { filesOfParquet, tailOf } from './side-files.ts';
+import { filesOfParquet, tailsOf } from './side-files.ts';
 import { attachment, checksOf, copyOptions, FILE_NOTES, storedRowsSql } from './source-sql.ts';
 import { foreignColumn, hasInt96, isStoredBySql } from '../types/duckdb-types.ts';
 import { fileNames, NO_COLUMNS_NAME } from '../wire/sql-names.ts';
@@ -110,7 +110,7 @@ async function writeFrame(
   // Estimate the row length from the first batch.
   const bytesPerRow = head[0] === undefined ? 0 : head[0].length / head[0].rows;
   const segments = {
-    tailPath: tailOf(path),
+    tailPaths: tailsOf(path),
     options: copyOptions(schema, write),
     growing: growingRowGroups(bytesPerRow),
     exact: WITHOUT_DICTIONARIES,

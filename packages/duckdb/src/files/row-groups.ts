@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { readStart } from '../disk/read-start.ts';
 import { LINE_FEED } from './csv-scanner.ts';
+import { groupRowsOption, type WriteSegments } from '../wire/file-requests.ts';
 import type { PreparedUpload } from './describe-source.ts';
 
 /** From this many rows on, a frame is long. Its footer would cost more than its rows if its row groups were short. */
@@ -25,15 +26,19 @@ export interface RowsSize {
 }
 
 /** The COPY option for row groups that fit a frame of this size. */
-export function rowGroupOption({ rows, bytesPerRow }: RowsSize): string {
-  const fitting = Math.floor(MAX_GROUP_BYTES / Math.max(1, bytesPerRow));
-  const { groupRows } = GROUP_ROWS.findLast(({ from }) => rows >= from) ?? GROUP_ROWS[0];
-  return `ROW_GROUP_SIZE ${Math.max(1, Math.min(groupRows, fitting))}`;
+export function rowGroupOption(size: RowsSize): string {
+  return groupRowsOption(groupRowsOf(size));
 }
 
-/** The COPY options for row groups that grow with a stream of unknown length, each from a row on. */
-export function growingRowGroups(bytesPerRow: number): readonly { readonly from: number; readonly option: string }[] {
-  return GROUP_ROWS.map(({ from }) => ({ from, option: rowGroupOption({ rows: from, bytesPerRow }) }));
+function groupRowsOf({ rows, bytesPerRow }: RowsSize): number {
+  const fitting = Math.floor(MAX_GROUP_BYTES / Math.max(1, bytesPerRow));
+  const { groupRows } = GROUP_ROWS.findLast(({ from }) => rows >= from) ?? GROUP_ROWS[0];
+  return Math.max(1, Math.min(groupRows, fitting));
+}
+
+/** Row groups that grow with a stream of unknown length, each from a row on. */
+export function growingRowGroups(bytesPerRow: number): WriteSegments['growing'] {
+  return GROUP_ROWS.map(({ from }) => ({ from, groupRows: groupRowsOf({ rows: from, bytesPerRow }) }));
 }
 
 /** The least bytes of a row in a CSV file: one digit and a line feed. */

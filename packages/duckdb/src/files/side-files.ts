@@ -1,6 +1,6 @@
-/** The file of the rows that need other options than the first. */
-export function tailOf(path: string): string {
-  return `${path}.tail`;
+/** The files of the rows that need other options than the first, which are written in two lanes. */
+export function tailsOf(path: string): readonly string[] {
+  return ['tail', 'tail-2'].map((suffix) => `${path}.${suffix}`);
 }
 
 /** The Parquet file that an Arrow file is written from if its source has dictionaries. */
@@ -8,9 +8,9 @@ export function plainOf(path: string): string {
   return `${path}.plain`;
 }
 
-/** A Parquet file that is being written, and the file beside it. */
+/** A Parquet file that is being written, and the files beside it. */
 export function filesOfParquet(path: string): readonly string[] {
-  return [path, tailOf(path)];
+  return [path, ...tailsOf(path)];
 }
 
 /** A file of any format that is being written, and the files beside it, which are gone when it is complete. */

@@ -32,14 +32,19 @@ export interface FileNotes {
  * whose row groups end up in one file.
  */
 export interface WriteSegments {
-  /** The file of a segment that is not the first. */
-  readonly tailPath: string;
+  /** The files of a segment that is not the first, one for each lane. */
+  readonly tailPaths: readonly string[];
   /** The options of all segments. */
   readonly options: string;
-  /** One more option from a row on, in order. The first is for the first row. */
-  readonly growing: readonly { readonly from: number; readonly option: string }[];
+  /** The size of row groups from a row on, in order. The first is for the first row. */
+  readonly growing: readonly { readonly from: number; readonly groupRows: number }[];
   /** One more option from the first -0 on: without it, a segment can turn -0 into 0. */
   readonly exact: string;
+}
+
+/** The COPY option for row groups of this size. */
+export function groupRowsOption(groupRows: number): string {
+  return `ROW_GROUP_SIZE ${groupRows}`;
 }
 
 /** A placeholder in Parquet metadata for a number that is not known yet, of the same length. */

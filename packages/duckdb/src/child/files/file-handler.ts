@@ -65,7 +65,7 @@ async function open(settings: readonly string[]): Promise<OpenDatabase> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   await connection.run(settings.join(';'));
-  return { instance, uploads: createUploads(connection), openedMs: monotonicMs() };
+  return { instance, uploads: createUploads(instance, connection), openedMs: monotonicMs() };
 }
 
 interface OpenDatabase {

@@ -1,16 +1,13 @@
-import type { DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
-import duckdb, { type DataChunk } from '@duckdb/node-bindings';
+import type { DuckDBConnection, DuckDBInstance as Instance } from '@duckdb/node-api';
+import { availableParallelism } from 'node:os';
 import { rm } from 'node:fs/promises';
 import { appendRowGroups } from './append-row-groups.ts';
-import { createBatchReader } from '../../wire/batch.ts';
-import { type ColumnWriter, UnstorableValue } from '../columns/column-writer.ts';
-import { CancelledError, type ActiveRequest } from '../active-request.ts';
+import type { ActiveRequest } from '../active-request.ts';
 import { finishFile } from './finish-file.ts';
-import { createColumnWriter } from '../columns/nested-writers.ts';
 import { DuckDBTableFunction, PLAIN_TYPES } from '../node-api.ts';
+import { Lane, Upload, type WriteRequest } from './upload-rows.ts';
 import type { ChildRequest, WrittenNumbers } from '../../wire/file-requests.ts';
 
-type WriteRequest = Extract<ChildRequest, { op: 'write' }>;
 type CopyRequest = Extract<ChildRequest, { op: 'copy' }>;
 type FileTarget = Pick<CopyRequest, 'path' | 'options'>;
 
@@ -19,32 +16,28 @@ export interface Uploads {
   write(connection: DuckDBConnection, active: ActiveRequest, request: WriteRequest): Promise<WrittenNumbers>;
 }
 
-/** DuckDB requests this many rows at a time. */
-const CHUNK_ROWS = 2048;
-/** How long DuckDB sleeps at most before it asks again when no rows have arrived. */
-const MAX_WAIT_MS = 16;
-
 /** Registers the table function that passes the rows of an upload to DuckDB. */
-export function createUploads(connection: DuckDBConnection): Uploads {
+export function createUploads(instance: Instance, connection: DuckDBConnection): Uploads {
   const running = new Map<number, Upload>();
+  const lanes = createLanes();
   const source = DuckDBTableFunction.create({
     name: 'svc_source',
-    parameterTypes: [PLAIN_TYPES.BIGINT],
+    parameterTypes: [PLAIN_TYPES.BIGINT, PLAIN_TYPES.BIGINT],
     bindFunction(info) {
       const upload = running.get(Number(info.getParameter(0)));
+      const lane = Number(info.getParameter(1));
       for (const [i, { type }] of upload?.writers.entries() ?? []) info.addResultColumn(`c${i}`, type);
       info.addResultColumn('wait_ms', PLAIN_TYPES.INTEGER);
-      if (upload !== undefined) info.setBindData({ upload });
+      if (upload !== undefined) info.setBindData(new Lane(upload, lane));
     },
     initFunction: (info) => info.setMaxThreads(1),
     mainFunction(info, chunk) {
       const { bindData } = info;
-      const upload =
-        bindData && 'upload' in bindData && bindData.upload instanceof Upload ? bindData.upload : undefined;
+      if (!(bindData instanceof Lane)) return;
       try {
-        upload?.fill(chunk);
+        bindData.upload.fill(chunk, bindData);
       } catch (error) {
-        upload?.fail(error);
+        bindData.upload.fail(error);
         info.setError('The upload failed.');
       }
     },
@@ -55,38 +48,111 @@ export function createUploads(connection: DuckDBConnection): Uploads {
     async write(writing, active, request) {
       const upload = new Upload(active, request);
       running.set(active.id, upload);
+      const names = request.columns.map(({ name }, i) => `c${i} AS "${name.replaceAll('"', '""')}"`);
+      // The function cannot wait for rows, and returning none would end the scan. Instead it returns a dummy row, and
+      // the filter sleeps before it drops that row.
+      const sql = (lane: number): string => `SELECT ${names.join(', ')} FROM svc_source(${active.id}, ${lane})
+        WHERE CASE WHEN wait_ms > 0 THEN sleep_ms(wait_ms) IS NOT NULL ELSE true END`;
+      const copy: Copy = (used, target, lane) => copyRows(target, sql(lane), used);
       try {
-        const names = request.columns.map(({ name }, i) => `c${i} AS "${name.replaceAll('"', '""')}"`);
-        // The function cannot wait for rows, and returning none would end the scan. Instead it returns a dummy row, and
-        // the filter sleeps before it drops that row.
-        const sql = `SELECT ${names.join(', ')} FROM svc_source(${active.id})
-          WHERE CASE WHEN wait_ms > 0 THEN sleep_ms(wait_ms) IS NOT NULL ELSE true END`;
-        const rows = await writeSegments(upload, request, (target) => copyRows(target, sql, writing));
+        const first = await copy(writing, { path: request.path, options: upload.options }, 0);
+        const rows = first + (await writeTail(upload, request, { instance, lanes, copy }));
         return await finish(request, rows, upload.arrowBytes);
       } catch (error) {
         await rm(request.path, { force: true });
         throw upload.failure ?? error;
       } finally {
         running.delete(active.id);
-        await rm(request.segments.tailPath, { force: true });
+        for (const path of request.segments.tailPaths) await rm(path, { force: true });
       }
     },
   };
 }
 
-/** Writes the rows of an upload, with a segment for every change of the options. Returns the number of rows. */
-async function writeSegments(
+/** Writes the rows of a lane to a file; returns their number. */
+type Copy = (connection: DuckDBConnection, target: FileTarget, lane: number) => Promise<number>;
+
+/** Gives several lanes to one upload at a time: each waits for the others, and holds a thread of the pool. */
+interface Lanes {
+  /** Runs a task with up to `most` lanes. */
+  use<T>(most: number, task: (lanes: number) => Promise<T>): Promise<T>;
+}
+
+function createLanes(): Lanes {
+  let isTaken = false;
+  return {
+    async use(most, task) {
+      const lanes = isTaken ? 1 : Math.min(most, availableParallelism());
+      if (lanes === 1) return task(1);
+      isTaken = true;
+      try {
+        return await task(lanes);
+      } finally {
+        isTaken = false;
+      }
+    },
+  };
+}
+
+/** What the segments after the first are written with. */
+interface TailTools {
+  readonly instance: Instance;
+  readonly lanes: Lanes;
+  readonly copy: Copy;
+}
+
+/** Writes the rows after the first segment, with a segment for every change of the options. Returns their number. */
+async function writeTail(
   upload: Upload,
-  { path, segments: { tailPath } }: WriteRequest,
-  copy: (target: FileTarget) => Promise<number>,
+  { path, segments: { tailPaths } }: WriteRequest,
+  { instance, lanes, copy }: TailTools,
 ): Promise<number> {
-  for (let rows = 0; ;) {
-    const isTail = rows > 0;
-    rows += await copy({ path: isTail ? tailPath : path, options: upload.options });
-    if (isTail) await appendRowGroups(path, tailPath);
-    if (!upload.isInterrupted) return rows;
-    upload.resume();
+  let rows = 0;
+  while (upload.isInterrupted) {
+    rows += await lanes.use(tailPaths.length, async (count) => {
+      const { options, groupRows } = upload;
+      const paths = tailPaths.slice(0, count);
+      upload.resume(count);
+      const added = await copyLanes(upload, paths, (lanePath, lane) =>
+        withConnection(instance, (own) => copy(own, { path: lanePath, options }, lane)),
+      );
+      await appendRowGroups(path, { lanes: paths, groupRows });
+      return added;
+    });
   }
+  return rows;
+}
+
+/** Runs the statement of a lane in a connection of its own. */
+async function withConnection<T>(instance: Instance, task: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+  const connection = await instance.connect();
+  try {
+    // DuckDB would join short chunks: the end of a row group with the start of the lane's next one.
+    await connection.run('SET enable_caching_operators = false');
+    return await task(connection);
+  } finally {
+    connection.disconnectSync();
+  }
+}
+
+/** Writes the rows of a segment, a file for each lane. Returns their number when all lanes have ended. */
+async function copyLanes(
+  upload: Upload,
+  paths: readonly string[],
+  copy: (path: string, lane: number) => Promise<number>,
+): Promise<number> {
+  const copies = paths.map(async (path, lane) => {
+    try {
+      return await copy(path, lane);
+    } catch (error) {
+      // The other lanes would wait for the rows of this one.
+      upload.fail(error);
+      return 0;
+    }
+  });
+  const rows = await Promise.all(copies);
+  if (upload.failure !== undefined) throw upload.failure;
+  return rows.reduce((sum, count) => sum + count, 0);
 }
 
 /** Writes the rows of a query to a file. Removes the file on failure. */
@@ -118,88 +184,3 @@ async function finish(
   const fileBytes = await finishFile(path, { [notes.rowsKey]: rows, [notes.bytesKey]: arrowBytes });
   return { rows, arrowBytes, fileBytes };
 }
-
-/** The rows of one upload. */
-class Upload {
-  readonly writers: readonly ColumnWriter[];
-  arrowBytes = 0;
-  failure: unknown;
-  /** Whether the segment ends before a batch that needs other options. */
-  isInterrupted = false;
-  /** The index of the growing option. */
-  private level = 0;
-  private isExact = false;
-  private waitMs = 1;
-  private rows = 0;
-  private next = 0;
-  /** Rows of batches before this one. */
-  private rowsBefore = 0;
-  private readonly active: ActiveRequest;
-  private readonly request: WriteRequest;
-
-  constructor(active: ActiveRequest, request: WriteRequest) {
-    this.active = active;
-    this.request = request;
-    this.writers = request.columns.map(({ plan }) => createColumnWriter(plan));
-  }
-
-  fail(error: unknown): void {
-    this.failure ??= error;
-  }
-
-  /** The COPY options of the current segment. */
-  get options(): string {
-    const { options, growing, exact } = this.request.segments;
-    return [options, growing[this.level]?.option ?? '', ...(this.isExact ? [exact] : [])].join(', ');
-  }
-
-  /** Starts a segment with the rows after those returned so far. */
-  resume(): void {
-    this.isInterrupted = false;
-  }
-
-  /** Fills a chunk with the next rows: none after the last, or a dummy row if they have not arrived yet. */
-  fill(output: DuckDBDataChunk): void {
-    const { chunk } = output;
-    if (this.active.signal.aborted) throw new CancelledError();
-    while (!this.isInterrupted && this.next === this.rows && this.active.incoming.length > 0) this.load();
-    const count = this.isInterrupted ? 0 : Math.min(CHUNK_ROWS, this.rows - this.next);
-    const isWaiting = count === 0 && !this.isInterrupted && !this.active.hasAll;
-    this.waitMs = isWaiting ? Math.min(2 * this.waitMs, MAX_WAIT_MS) : 1;
-    for (const [i, writer] of count === 0 ? [] : this.writers.entries()) this.fillColumn(chunk, i, writer, count);
-    const rows = isWaiting ? 1 : count;
-    const waits = isWaiting ? Int32Array.of(this.waitMs) : NO_WAITS;
-    duckdb.copy_data_to_vector(duckdb.data_chunk_get_vector(chunk, this.writers.length), 0, waits.buffer, 0, 4 * rows);
-    output.rowCount = rows;
-    this.next += count;
-  }
-
-  private load(): void {
-    const payload = this.active.incoming.shift();
-    if (payload === undefined) return;
-    const batch = createBatchReader(payload);
-    this.rowsBefore += this.rows;
-    this.rows = batch.word();
-    this.next = 0;
-    for (const writer of this.writers) writer.load(batch);
-    const level = this.request.segments.growing.findLastIndex(({ from }) => this.rowsBefore >= from);
-    const isExact = this.isExact || this.writers.some((writer) => writer.hasNegativeZero);
-    this.isInterrupted = level !== this.level || isExact !== this.isExact;
-    this.level = level;
-    this.isExact = isExact;
-    this.active.requestBatch();
-  }
-
-  private fillColumn(chunk: DataChunk, i: number, writer: ColumnWriter, count: number): void {
-    try {
-      this.arrowBytes += writer.fill(duckdb.data_chunk_get_vector(chunk, i), this.next, count);
-    } catch (error) {
-      if (!(error instanceof UnstorableValue)) throw error;
-      const row = this.rowsBefore + error.row + 1;
-      const title = JSON.stringify(this.request.columns[i]?.title.slice(0, 80));
-      throw new UnstorableValue(row, `Row ${row} of column ${title}: ${error.message}.`);
-    }
-  }
-}
-
-const NO_WAITS = new Int32Array(CHUNK_ROWS);
