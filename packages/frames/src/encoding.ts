@@ -18,6 +18,12 @@ export interface DecodeOptions {
    * its types.
    */
   readonly addedTo?: Schema;
+  /**
+   * Whether a column of an Arrow stream may be a union. It becomes a column of the type of its values, or of one that holds
+   * them all unchanged; without such a type, it is `invalid_data`. All rows are read before the frame is returned. Default
+   * false: a union is `invalid_data`.
+   */
+  readonly unions?: boolean;
 }
 
 /**

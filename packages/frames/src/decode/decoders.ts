@@ -8,6 +8,8 @@ import { createFrameAssembler } from './worker/frame-assembler.ts';
 import type { WorkerRequest } from './worker/worker-messages.ts';
 import { createWorkerPool } from './worker/worker-pool.ts';
 import { rememberedSchema } from './remembered-schema.ts';
+import { resolveUnions } from './unions/resolve-unions.ts';
+import { unionsAsStructs } from './unions/union-schema.ts';
 
 /** Options of `createDecoders`. */
 export interface DecodersOptions {
@@ -55,7 +57,7 @@ export function createDecoders(decoders: DecodersOptions = {}): Decoders {
   const pool = createWorkerPool({ maxWorkers, maxBytes: maxBytesTogether, waitTimeoutMs, stallTimeoutMs });
   return {
     async decode(format, body, options = {}) {
-      const { signal, maxBytes = Infinity } = options;
+      const { signal, maxBytes = Infinity, unions = false } = options;
       const target = format === 'arrow' ? undefined : targetMessage(options);
       // A copy: the worker takes the memory.
       const whole = body instanceof Uint8Array ? new Uint8Array(body) : undefined;
@@ -70,6 +72,7 @@ export function createDecoders(decoders: DecodersOptions = {}): Decoders {
           ...('path' in body && { path: body.path }),
           ...(whole && { whole }),
           ...(target && { target }),
+          ...(unions && { unions }),
         };
         return await openFrame(session, { kind: 'open', format, maxBytes, ...given });
       } catch (error) {
@@ -92,7 +95,8 @@ function readerOf(
 async function openFrame(session: DecodeSession, request: WorkerRequest): Promise<FrameStream> {
   const step = await session.next(request);
   if (step?.kind !== 'schema') throw new Error('The first step of a decoder was not a schema.');
-  const frame = createFrameAssembler(rememberedSchema(step.message));
+  const schema = rememberedSchema(step.message);
+  const frame = createFrameAssembler(unionsAsStructs(schema));
 
   async function nextBatch(): Promise<RecordBatch | undefined> {
     for (;;) {
@@ -117,5 +121,5 @@ async function openFrame(session: DecodeSession, request: WorkerRequest): Promis
       return { done: true, value: undefined };
     },
   };
-  return { schema: frame.schema, batches: { [Symbol.asyncIterator]: () => iterator } };
+  return resolveUnions(schema, { schema: frame.schema, batches: { [Symbol.asyncIterator]: () => iterator } });
 }

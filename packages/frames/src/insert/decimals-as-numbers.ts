@@ -3,6 +3,7 @@ import { Data, DataType, type Decimal, Field, Float64, Int64, type Schema } from
 import { typeOf } from '../arrow-types.ts';
 import { columnInfo } from '../column-types.ts';
 import { valuesOf } from '../columns/arrow-data.ts';
+import { integerAt } from '../columns/decimal-words.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { convertColumns } from './convert-columns.ts';
 
@@ -43,13 +44,6 @@ function numbersOf(column: Data, target: Field<Float64 | Int64>, firstRow: numbe
 function decimalOf({ type }: { readonly type: DataType }): Decimal {
   if (!DataType.isDecimal(type)) throw new TypeError('The column has no decimals.');
   return type;
-}
-
-/** Reads an integer of several 32-bit words, the lowest first. */
-function integerAt(words: ArrayLike<number | bigint>, row: number, stride: number): bigint {
-  let value = 0n;
-  for (let i = stride - 1; i >= 0; i--) value = (value << 32n) | BigInt(words[row * stride + i] ?? 0);
-  return BigInt.asIntN(32 * stride, value);
 }
 
 function textOf(unscaled: bigint, scale: number): string {

@@ -18,7 +18,7 @@ export async function boundParams(stream: FrameStream): Promise<readonly SqlValu
   return stream.schema.fields.map((field, i) => valueOf(field, batch.getChildAt(i)?.get(0), texts[i]));
 }
 
-/** The message of a column whose type no frame can have, such as a union. */
+/** The message of a column whose type no frame can have, such as a list of unions. */
 const REFUSED_COLUMN = /^Column (?<rest>.*, which this server does not support\.)$/s;
 
 /** Returns the error of values that cannot be read. That of a type that no frame can have is in the words of parameters. */

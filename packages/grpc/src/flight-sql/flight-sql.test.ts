@@ -6,6 +6,7 @@ import {
   DenseUnion,
   Field,
   Int64,
+  List,
   makeData,
   Schema,
   Table,
@@ -245,19 +246,52 @@ describe('a prepared statement', () => {
     });
   });
 
-  test.each(['SELECT ? AS echo', 'INSERT INTO kept VALUES (?)'])('refuses a union: %s', async (statement) => {
+  const types = [new Field('l', new Int64(), true), new Field('s', new Utf8(), true)];
+  const unionOf = (typeIds: Int8Array, valueOffsets: Int32Array): Table => {
+    const children = [...vectorFromArray([1n, 2n], new Int64()).data, ...vectorFromArray(['a'], new Utf8()).data];
+    const type = new DenseUnion([0, 1], types);
+    return new Table({ p: new Vector([makeData({ type, length: typeIds.length, typeIds, valueOffsets, children })]) });
+  };
+
+  test('takes the value of a union', async () => {
+    const { sql, engine } = await startSql();
+    const { preparedStatementHandle } = await prepare(sql, 'SELECT ? AS echo');
+    for (const typeId of [0, 1]) {
+      await put(sql, preparedOf(preparedStatementHandle), unionOf(Int8Array.of(typeId), Int32Array.of(0)));
+      await get(sql, preparedOf(preparedStatementHandle));
+    }
+    expect(engine.asked.map(({ params }) => params)).toEqual([[1n], ['a']]);
+  });
+
+  test('inserts the rows of a union if its values have one type', async () => {
     const { sql } = await startSql();
-    const long = vectorFromArray([1n], new Int64());
-    await put(sql, pathOf('kept'), new Table({ id: long }));
-    const type = new DenseUnion([0, 1], [new Field('l', new Int64(), true), new Field('s', new Utf8(), true)]);
-    const children = [...long.data, ...vectorFromArray(['a'], new Utf8()).data];
-    const value = makeData({ type, length: 1, typeIds: Int8Array.of(0), valueOffsets: Int32Array.of(0), children });
+    await put(sql, pathOf('kept'), new Table({ id: vectorFromArray([0n], new Int64()) }));
+    const { preparedStatementHandle } = await prepare(sql, 'INSERT INTO kept VALUES (?)');
+    const bound = preparedOf(preparedStatementHandle, 'Update');
+    await put(sql, bound, unionOf(Int8Array.of(0, 0), Int32Array.of(1, 0)));
+    expect(rowsOf(await get(sql, pathOf('kept')))).toEqual([{ id: 0n }, { id: 2n }, { id: 1n }]);
+    const mixed = unionOf(Int8Array.of(0, 1), Int32Array.of(0, 0));
+    expect(await failureOf((options) => put(sql, bound, mixed, options))).toMatchObject({
+      code: Status.INVALID_ARGUMENT,
+      details:
+        'The union "p" has values of several types (LONG, STRING), and no type holds all of them unchanged. Bind values of one type, or run the statement once for the values of each type.',
+    });
+  });
+
+  test.each(['SELECT ? AS echo', 'INSERT INTO kept VALUES (?)'])('refuses a list of unions: %s', async (statement) => {
+    const { sql } = await startSql();
+    await put(sql, pathOf('kept'), new Table({ id: vectorFromArray([0n], new Int64()) }));
+    const [child] = unionOf(Int8Array.of(0), Int32Array.of(0)).getChild('p')?.data ?? [];
+    const type = new List(new Field('item', new DenseUnion([0, 1], types), true));
+    const list = makeData({ type, length: 1, valueOffsets: Int32Array.of(0, 1), child });
     const { preparedStatementHandle } = await prepare(sql, statement);
     const bound = preparedOf(preparedStatementHandle, statement.startsWith('SELECT') ? 'Query' : 'Update');
-    const failure = await failureOf((options) => put(sql, bound, new Table({ p: new Vector([value]) }), options));
+    const failure = await failureOf((options) => put(sql, bound, new Table({ p: new Vector([list]) }), options));
     expect(failure).toMatchObject({
       code: Status.INVALID_ARGUMENT,
-      details: expect.stringMatching(/^Parameter "p" has the Arrow type union, .* Bind it in a column of one type/),
+      details: expect.stringMatching(
+        /^Parameter "p" contains the Arrow type union, .* Bind it in a column of one type/,
+      ),
     });
   });
 

@@ -116,7 +116,7 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
 /** Decodes the values that a client binds. */
 async function decoded(decoders: Decoders, body: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<FrameStream> {
   try {
-    return await decoders.decode('arrow', body, { signal });
+    return await decoders.decode('arrow', body, { signal, unions: true });
   } catch (error) {
     throw parameterError(error);
   }

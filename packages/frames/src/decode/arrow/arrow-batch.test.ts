@@ -3,7 +3,7 @@ import { type ArrowBatchHead, createArrowBatch, readBuffers } from './arrow-batc
 import { createFrameBudget } from '../limits.ts';
 
 function headOf(head: Partial<ArrowBatchHead>): ArrowBatchHead {
-  return { rows: 1, nodes: [], buffers: [], partCounts: [], compression: undefined, ...head };
+  return { rows: 1, nodes: [], buffers: [], partCounts: [], compression: undefined, isV4: false, ...head };
 }
 
 function buffersOf(head: Partial<ArrowBatchHead>): Uint8Array[] {

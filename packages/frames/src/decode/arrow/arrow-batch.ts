@@ -16,10 +16,12 @@ export interface ArrowBatchHead {
   /** The number of data buffers of each view column. */
   readonly partCounts: readonly number[];
   readonly compression: Compression | undefined;
+  /** Whether the message has version V4 of the format, not V5. */
+  readonly isV4: boolean;
 }
 
 /** Reads the header from its flatbuffer table; `oldCodec` is that of `codecOfMetadata`. */
-export function readBatchHead(table: FlatTable, oldCodec: string | undefined): ArrowBatchHead {
+export function readBatchHead(table: FlatTable, oldCodec: string | undefined, isV4: boolean): ArrowBatchHead {
   const compression = table.table(SLOT.recordBatch.compression);
   return {
     rows: table.size(SLOT.recordBatch.rows),
@@ -27,6 +29,7 @@ export function readBatchHead(table: FlatTable, oldCodec: string | undefined): A
     buffers: table.sizes(SLOT.recordBatch.buffers, 2),
     partCounts: table.sizes(SLOT.recordBatch.partCounts, 1),
     compression: compression === undefined ? oldCompression(oldCodec) : readCompression(compression),
+    isV4,
   };
 }
 
@@ -68,6 +71,7 @@ export interface ArrowBatch {
   /** The name of the batch in errors: `record batch 1`. */
   readonly name: string;
   readonly rows: number;
+  readonly isV4: boolean;
   nextNode(): readonly [length: number, nullCount: number];
   nextBuffer(): Uint8Array<ArrayBuffer>;
   nextPartCount(): number;
@@ -122,6 +126,7 @@ export function createArrowBatch(
   return {
     name,
     rows: head.rows,
+    isV4: head.isV4,
     nextNode() {
       node += 2;
       return [next(head.nodes, node - 2), next(head.nodes, node - 1)];

@@ -15,13 +15,15 @@ import { checkNulls } from '../check-nulls.ts';
 import { arrayTypeOf } from '../../columns/arrow-data.ts';
 import { type ColumnData, elementsPerRow, isNullAt, isWide, type Values } from '../../columns/column-data.ts';
 import { joinColumns, wholeColumn } from '../../columns/join-columns.ts';
+import { loadUnion } from '../unions/load-union.ts';
+import { isUnion, unionAsStruct } from '../unions/union-schema.ts';
 
 /** The maximum rows of a batch, including nested ones. */
 const MAX_BATCH_ROWS = 2 ** 31 - 1;
 
 /**
  * Loads the columns of an Arrow batch. Later code indexes the buffers unchecked, so everything is checked here:
- * lengths, offsets, indices, null counts.
+ * lengths, offsets, indices, null counts. Unions become structs.
  */
 export function loadColumns(
   batch: ArrowBatch,
@@ -38,10 +40,10 @@ export function loadColumns(
     const fault = (what: string) =>
       new ServiceError('invalid_data', `Column ${quoted(field.name)} of ${batch.name}: ${what}.`);
     const loading = { batch, dictionary, fault };
-    const column = loadColumn(typeOf(field), loading);
+    const column = isUnion(field) ? loadUnion(field, loading, loadColumn) : loadColumn(typeOf(field), loading);
     if (column.length !== batch.rows)
       throw fault(`it has ${counted(column.length, 'row')}, but the batch has ${batch.rows}`);
-    checkNulls(field, column, loading);
+    checkNulls(unionAsStruct(field), column, loading);
     return column;
   });
   batch.finish();

@@ -6,15 +6,25 @@ import { type ArrowBatchHead, createArrowBatch, readBuffers } from './arrow-batc
 import { hasBytesBehindOffsets, loadColumns } from './arrow-columns.ts';
 import type { ArrowBody, ArrowMessage } from './arrow-message.ts';
 import { readArrowMessages } from './arrow-messages.ts';
-import { encodeSchema, schemaFromFooter, schemaFromResult, schemaFromUpload } from './arrow-schema.ts';
+import {
+  encodeSchema,
+  schemaFromFooter,
+  schemaFromParameters,
+  schemaFromResult,
+  schemaFromUpload,
+} from './arrow-schema.ts';
 import type { ColumnData } from '../../columns/column-data.ts';
 import type { ByteInput, DecodeStep, DecodeSteps, IsWorking } from '../decode-steps.ts';
 import { joinColumns, wholeColumn } from '../../columns/join-columns.ts';
 import { allocateCounted } from '../limits.ts';
+import { unionsAsStructs } from '../unions/union-schema.ts';
 import { type Batch, type BatchMerger, createBatchMerger } from './merge-batches.ts';
 
 /** The state of a frame being decoded. */
 interface ArrowFrame {
+  /** The columns as they are sent, with unions. */
+  readonly fields: readonly Field[];
+  /** The schema of the batches that are passed on. */
   readonly schema: Schema;
   readonly dictionaries: Map<number, ColumnData>;
   readonly budget: ByteBudget;
@@ -24,10 +34,11 @@ interface ArrowFrame {
 
 /**
  * Decodes an Arrow IPC stream or file. A stream, or a file that starts with its schema, is decoded incrementally and is
- * never in memory as a whole. A file with its schema only in the footer is buffered until the footer arrives.
+ * never in memory as a whole. A file with its schema only in the footer is buffered until the footer arrives. `unions`:
+ * whether a stream may have unions, which are passed on as the structs of `unionsAsStructs`.
  */
-export function decodeArrow(input: ByteInput, budget: ByteBudget): DecodeSteps {
-  return decodeMessages(input, budget, schemaFromUpload);
+export function decodeArrow(input: ByteInput, budget: ByteBudget, { unions = false } = {}): DecodeSteps {
+  return decodeMessages(input, budget, unions ? schemaFromParameters : schemaFromUpload);
 }
 
 /** Decodes the same for the result of a query, which can have several columns of one name. */
@@ -57,8 +68,16 @@ function withoutSchema(): ServiceError {
 
 type ColumnsMessage = Extract<ArrowMessage, { kind: 'batch' | 'dictionary' }>;
 
-function createFrame(schema: Schema, budget: ByteBudget): ArrowFrame {
-  return { schema, dictionaries: new Map(), budget, merger: createBatchMerger(schema.fields, budget), batches: 0 };
+function createFrame(sent: Schema, budget: ByteBudget): ArrowFrame {
+  const schema = unionsAsStructs(sent);
+  return {
+    fields: sent.fields,
+    schema,
+    dictionaries: new Map(),
+    budget,
+    merger: createBatchMerger(schema.fields, budget),
+    batches: 0,
+  };
 }
 
 function* decodeColumns(frame: ArrowFrame, message: ColumnsMessage): DecodeSteps {
@@ -74,12 +93,7 @@ function* decodeColumns(frame: ArrowFrame, message: ColumnsMessage): DecodeSteps
 type Working<Result> = Generator<IsWorking, Result, void>;
 
 function* decodeBatch(frame: ArrowFrame, message: ArrowBody): Working<Batch> {
-  const { columns, heldBytes } = yield* takeApart(
-    frame,
-    `record batch ${++frame.batches}`,
-    message,
-    frame.schema.fields,
-  );
+  const { columns, heldBytes } = yield* takeApart(frame, `record batch ${++frame.batches}`, message, frame.fields);
   return { kind: 'batch', rows: message.head.rows, columns, heldBytes };
 }
 

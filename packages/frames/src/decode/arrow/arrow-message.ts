@@ -106,7 +106,8 @@ function readHead(root: FlatTable, what: string) {
   const header = root.table(SLOT.message.header);
   if (header === undefined) throw invalid(`${what} has no header.`);
   const type = root.byte(SLOT.message.headerType);
-  const oldCodec = version === V4 ? codecOfMetadata(root) : undefined;
+  const isV4 = version === V4;
+  const oldCodec = isV4 ? codecOfMetadata(root) : undefined;
   switch (type) {
     case 1:
       return { kind: 'schema' } as const;
@@ -115,10 +116,10 @@ function readHead(root: FlatTable, what: string) {
       if (data === undefined) throw invalid(`${what} is a dictionary without values.`);
       const id = header.size(SLOT.dictionaryBatch.id);
       const isDelta = header.byte(SLOT.dictionaryBatch.isDelta) !== 0;
-      return { kind: 'dictionary', id, isDelta, head: readBatchHead(data, oldCodec) } as const;
+      return { kind: 'dictionary', id, isDelta, head: readBatchHead(data, oldCodec, isV4) } as const;
     }
     case 3:
-      return { kind: 'batch', head: readBatchHead(header, oldCodec) } as const;
+      return { kind: 'batch', head: readBatchHead(header, oldCodec, isV4) } as const;
     default:
       throw invalid(`${what} has type ${type}, which is neither a schema, nor a dictionary, nor a batch.`);
   }

@@ -7,13 +7,22 @@ import { MAX_COLUMNS, MAX_DEPTH } from '../limits.ts';
 const MAX_TEXT_BYTES = 1 << 26;
 
 /** Type numbers of the format. */
-const TYPE = { none: 0, timestamp: 10, list: 12, struct: 13, fixedSizeList: 16, map: 17, largeList: 21 } as const;
+const TYPE = {
+  none: 0,
+  timestamp: 10,
+  list: 12,
+  struct: 13,
+  union: 14,
+  fixedSizeList: 16,
+  map: 17,
+  largeList: 21,
+} as const;
 
 const LIST_TYPES: ReadonlySet<number> = new Set([TYPE.list, TYPE.fixedSizeList, TYPE.map, TYPE.largeList]);
 
 /** Types of the format that are not supported, and the type to cast them to. */
 const REFUSED_TYPES: ReadonlyMap<number, { readonly name: string; readonly cast: string }> = new Map([
-  [14, { name: 'union', cast: 'a struct with a field for each of its types, or to utf8' }],
+  [TYPE.union, { name: 'union', cast: 'a struct with a field for each of its types, or to utf8' }],
   [22, { name: 'run-end encoded', cast: 'the type of its values' }],
   [25, { name: 'list view', cast: 'list' }],
   [26, { name: 'large list view', cast: 'large list' }],
@@ -22,22 +31,24 @@ const REFUSED_TYPES: ReadonlyMap<number, { readonly name: string; readonly cast:
 const LAST_TYPE = 26;
 
 interface Tally {
+  /** Whether a column may be a union. */
+  readonly unions: boolean;
   columns: number;
   textBytes: number;
 }
 
 /**
  * Checks the flatbuffer of a schema before apache-arrow parses it: that it is complete, within the limits, and uses
- * only supported types.
+ * only supported types. `unions`: whether a column may be a union.
  */
-export function checkSchemaTable(schema: FlatTable | undefined): void {
+export function checkSchemaTable(schema: FlatTable | undefined, unions = false): void {
   if (schema === undefined) throw new RangeError('There is no schema.');
   if (schema.short(SLOT.schema.endianness) !== 0) {
     throw new ServiceError('invalid_data', 'The Arrow data is big-endian.', {
       hint: 'Write the data in little-endian byte order.',
     });
   }
-  const tally = { columns: 0, textBytes: 0 };
+  const tally = { unions, columns: 0, textBytes: 0 };
   checkMetadata(schema, SLOT.schema.metadata, tally);
   for (const column of fieldsOf(schema, SLOT.schema.fields, tally, 1)) checkField(column, column, tally, 1);
 }
@@ -65,7 +76,10 @@ function checkField(field: FlatTable, column: FlatTable, tally: Tally, depth: nu
   const number = field.byte(SLOT.field.typeNumber);
   const type = field.table(SLOT.field.type);
   if (type === undefined || number === TYPE.none) throw new RangeError('A field has no type.');
-  if (REFUSED_TYPES.has(number) || number > LAST_TYPE) throw notSupported(column, number, depth);
+  const isUnion = number === TYPE.union && tally.unions && depth === 1;
+  if ((REFUSED_TYPES.has(number) && !isUnion) || number > LAST_TYPE) throw notSupported(column, number, depth);
+  // Throws if the vector is incomplete.
+  if (isUnion) type.count(SLOT.union.typeIds, 4);
   if (number === TYPE.timestamp) addText(type, SLOT.timestamp.zone, tally);
   // Throws if the table of a dictionary or its index is incomplete.
   field.table(SLOT.field.dictionary)?.table(SLOT.dictionaryEncoding.indexType);

@@ -9,6 +9,7 @@ import { restoreTexts } from './arrow-schema-texts.ts';
 import { SLOT } from './arrow-slots.ts';
 import { checkFieldType } from './arrow-type-check.ts';
 import { readFlatbuffer } from './flatbuffer.ts';
+import { childrenByTypeId, isUnion, unionsAsStructs } from '../unions/union-schema.ts';
 
 const SCHEMA = 'The Arrow schema';
 const FOOTER = 'The footer of the Arrow file';
@@ -33,6 +34,15 @@ export function schemaFromResult(message: Uint8Array): Schema {
 export function uncheckedSchemaFromUpload(message: Uint8Array): Schema {
   readFlatbuffer(message, SCHEMA, (root) => checkSchemaTable(root.table(SLOT.message.header)));
   return decodeSchema(message);
+}
+
+/** Reads the schema of the parameters of a statement from an untrusted message. Unlike a frame, it can have unions. */
+export function schemaFromParameters(message: Uint8Array): Schema {
+  readFlatbuffer(message, SCHEMA, (root) => checkSchemaTable(root.table(SLOT.message.header), true));
+  const schema = decodeSchema(message);
+  for (const field of schema.fields.filter(isUnion)) childrenByTypeId(field);
+  checkedSchema(unionsAsStructs(schema));
+  return schema;
 }
 
 /** Reads the schema in the footer of an untrusted Arrow file. */

@@ -6,6 +6,7 @@ export const SLOT = {
   field: { name: 0, typeNumber: 2, type: 3, dictionary: 4, children: 5, metadata: 6 },
   keyValue: { key: 0, value: 1 },
   timestamp: { zone: 1 },
+  union: { typeIds: 1 },
   dictionaryEncoding: { indexType: 1 },
   dictionaryBatch: { id: 0, data: 1, isDelta: 2 },
   recordBatch: { rows: 0, nodes: 1, buffers: 2, compression: 3, partCounts: 4 },

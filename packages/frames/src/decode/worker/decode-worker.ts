@@ -14,7 +14,9 @@ import { type BodyChunk, type Outcome, outcomeFromError, type WorkerRequest } fr
 
 // The worker program. It decodes one body at a time, and only while a request is pending.
 
-const DECODERS: Record<DecodedFormat, (input: ByteInput, budget: ByteBudget, options: JsonOptions) => DecodeSteps> = {
+type WorkerOptions = JsonOptions & { readonly unions?: boolean };
+
+const DECODERS: Record<DecodedFormat, (input: ByteInput, budget: ByteBudget, options: WorkerOptions) => DecodeSteps> = {
   arrow: decodeArrow,
   json: decodeJson,
   ndjson: decodeNdjson,
@@ -32,7 +34,7 @@ type OpenRequest = Extract<WorkerRequest, { kind: 'open' }>;
 const share = asMemoryShare(workerData);
 let decoding: Decoding | undefined;
 
-function open({ format, maxBytes, path, whole, target: message }: OpenRequest): Decoding {
+function open({ format, maxBytes, path, whole, unions = false, target: message }: OpenRequest): Decoding {
   const target = message && targetFromMessage(message);
   const budget = createFrameBudget(maxBytes, share);
   if (path === undefined) {
@@ -42,7 +44,7 @@ function open({ format, maxBytes, path, whole, target: message }: OpenRequest): 
       input.end();
     }
     return {
-      steps: DECODERS[format](input, budget, { target }),
+      steps: DECODERS[format](input, budget, { target, unions }),
       feed: (chunk) => chunk.kind === 'chunk' && input.push(chunk.bytes),
       end: () => input.end(),
       close: () => undefined,

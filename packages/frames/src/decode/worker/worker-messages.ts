@@ -13,6 +13,8 @@ export type WorkerRequest =
       readonly path?: string;
       /** The whole body, if it is short. Its outcome is `parts`. */
       readonly whole?: Uint8Array<ArrayBuffer>;
+      /** Whether Arrow data may have unions. Default false. */
+      readonly unions?: boolean;
       /** The columns of JSON rows; undefined if the values determine them. */
       readonly target?: TargetMessage;
     }
