@@ -48,15 +48,16 @@ def packed(name, value):
     return field_of(1, f"type.googleapis.com/arrow.flight.protocol.sql.{name}".encode()) + field_of(2, field_of(1, value))
 
 
-def echo_by_flight(values):
+def echo_by_flight(values, version=pa.ipc.MetadataVersion.V5):
     """The value that a prepared statement returns for a parameter, through the Flight client."""
+    options = fl.FlightCallOptions(write_options=pa.ipc.IpcWriteOptions(metadata_version=version))
     with connect() as client:
         create = fl.Action("CreatePreparedStatement", packed("ActionCreatePreparedStatementRequest", b"SELECT ? AS x"))
         (result,) = client.do_action(create)
         handle = first_fields(first_fields(result.body.to_pybytes())[2])[1]
         descriptor = fl.FlightDescriptor.for_command(packed("CommandPreparedStatementQuery", handle))
         bound = pa.record_batch([values], names=["0"])
-        writer, reader = client.do_put(descriptor, bound.schema)
+        writer, reader = client.do_put(descriptor, bound.schema, options)
         with writer:
             writer.write_batch(bound)
             writer.done_writing()
@@ -148,6 +149,8 @@ class Unions(FlightSql):
             for row, want in enumerate([1, "a", 2]):
                 with self.subTest(values=values, row=row):
                     self.assertEqual(echo_by_flight(values.slice(row, 1)), want)
+                    # Until version V4 of the format, unions had a validity bitmap.
+                    self.assertEqual(echo_by_flight(values.slice(row, 1), pa.ipc.MetadataVersion.V4), want)
 
     def test_of_several_types_get_one_that_holds_them_all(self):
         small, long = pa.array([1, 2], pa.int8()), pa.array([2**62], pa.int64())
