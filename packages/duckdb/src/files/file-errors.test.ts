@@ -2,15 +2,27 @@ import { expect, test } from 'vitest';
 import { fromChild } from './file-errors.ts';
 import { ChildError } from '../engine/child-errors.ts';
 
-const OF_THE_FILE = [
-  "Invalid Input Error: No magic bytes found at end of file '/frames/a.parquet'",
-  "Invalid Input Error: File '/frames/a.parquet' too small to be a Parquet file",
-  'Invalid Input Error: Failed to read file "/frames/a.parquet": ZSTD Decompression failure',
-  'Invalid Error: TProtocolException: Invalid data',
-  'Invalid Error: Out of buffer',
-  'IO Error: Could not read enough bytes from file "/frames/a.parquet": attempted to read 10 bytes from location 4',
-  'IO Error: The file "/frames/a.duckdb" exists, but it is not a valid DuckDB database file!',
-];
+const FAULTS = [
+  [
+    "Invalid Input Error: No magic bytes found at end of file '/frames/a.parquet'",
+    'it does not end with the bytes PAR1',
+  ],
+  ["Invalid Input Error: File '/frames/a.parquet' too small to be a Parquet file", 'it is too short'],
+  ["Invalid Input Error: Footer length error in file '/frames/a.parquet'", 'the length of its footer is wrong'],
+  ['Invalid Input Error: File "/frames/a.parquet" is encrypted, but no encryption config was set', 'it is encrypted'],
+  [
+    'Invalid Input Error: Failed to read file "/frames/a.parquet": ZSTD Decompression failure',
+    'a part of it cannot be decompressed',
+  ],
+  ['Invalid Error: TProtocolException: Invalid data', 'its footer or a page is malformed'],
+  ['Invalid Error: Out of buffer', 'its footer or a page is malformed'],
+  [
+    'IO Error: Could not read enough bytes from file "/frames/a.parquet": attempted to read 10 bytes from location 4',
+    'it is truncated, or its footer points outside it',
+  ],
+] as const;
+const UNKNOWN = 'IO Error: The file "/frames/a.duckdb" exists, but it is not a valid DuckDB database file!';
+const OF_THE_FILE = [...FAULTS.map(([message]) => message), UNKNOWN];
 
 const OF_THE_SYSTEM = [
   'IO Error: Cannot open file "/frames/a.parquet": Too many open files',
@@ -28,8 +40,15 @@ const OF_THE_SYSTEM = [
 const failed = (message: string, isIntact?: true): Error =>
   fromChild(new ChildError({ code: 'duckdb', message, ...(isIntact && { isIntact }) }), 'Parquet file');
 
-test.each(OF_THE_FILE)('the file is the cause of: %s', (message) => {
-  expect(failed(message)).toMatchObject({ code: 'invalid_data', message: 'The Parquet file cannot be read.' });
+test.each(FAULTS)('the file is the cause of: %s: %s', (message, fault) => {
+  expect(failed(message)).toMatchObject({
+    code: 'invalid_data',
+    message: `The Parquet file cannot be read: ${fault}.`,
+  });
+});
+
+test('a message that is not known is not passed on', () => {
+  expect(failed(UNKNOWN)).toMatchObject({ code: 'invalid_data', message: 'The Parquet file cannot be read.' });
 });
 
 test.each(OF_THE_SYSTEM)('no file is the cause of: %s', (message) => {

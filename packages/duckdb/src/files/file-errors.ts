@@ -1,6 +1,7 @@
 import { counted, ServiceError, toServiceError } from '@svc/errors';
 import { MAX_LINE_BYTES } from './csv-arguments.ts';
 import { inexactColumn } from './csv-table.ts';
+import { parquetFault } from './parquet/parquet-faults.ts';
 import { ChildCrash, ChildError, isBroken, isBrokenByAnother, isOutOfMemory } from '../engine/child-errors.ts';
 
 /** The kind of source or file that an operation failed on. */
@@ -50,9 +51,10 @@ export function fromChild(error: unknown, subject: Subject): Error {
   // Node's messages start with the system error code.
   const kind = /^E[A-Z]+: /.test(message) ? 'IO' : (/^([A-Z][\w ]*?) Error: /.exec(message)?.[1] ?? '');
   if (isIntact || !isOfTheFile({ kind, message })) return error;
-  return subject === 'CSV file'
-    ? csvError(error)
-    : new ServiceError('invalid_data', `The ${subject} cannot be read.`, { cause: error });
+  if (subject === 'CSV file') return csvError(error);
+  const fault = subject === 'Parquet file' ? parquetFault(message) : undefined;
+  const reason = fault === undefined ? '' : `: ${fault}`;
+  return new ServiceError('invalid_data', `The ${subject} cannot be read${reason}.`, { cause: error });
 }
 
 /**

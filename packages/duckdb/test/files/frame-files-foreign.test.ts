@@ -129,16 +129,16 @@ test('a schema in the metadata that does not match the columns is ignored', asyn
 });
 
 test.each([
-  ['nothing', ''],
-  ['something else', 'a,b\n1,2\n'],
-  ['a footer that is none', 'PAR1 nonsense PAR1'],
-])('a Parquet file of %s is invalid data, and its path is not told', async (_, content) => {
+  ['nothing', '', 'it is too short'],
+  ['something else', 'a,b\n1,2\n3,4\n5,6\n', 'it does not end with the bytes PAR1'],
+  ['a footer that is none', 'PAR1 nonsense PAR1', 'the length of its footer is wrong'],
+])('a Parquet file of %s is invalid data, and its path is not told', async (_, content, fault) => {
   const path = fixture.path();
   await writeFile(path, content);
   const error: unknown = await fixture.files
     .convert({ kind: 'parquet', path }, fixture.path(), { compression: 'none' })
     .catch((thrown: unknown) => thrown);
-  expect(error).toMatchObject({ code: 'invalid_data', message: 'The Parquet file cannot be read.' });
+  expect(error).toMatchObject({ code: 'invalid_data', message: `The Parquet file cannot be read: ${fault}.` });
 });
 
 test('only the broken one of several sources is an error', async () => {
@@ -171,7 +171,9 @@ test('only the broken ones of many files described together are errors', { tags:
   );
   const described = await fixture.files.describe([...sources, { kind: 'parquet', path: parquet }]);
   expect(described.map((info) => (info instanceof Error ? info.message : info.rows))).toEqual([
-    ...sources.map((_, i) => (isBroken(i) ? 'The Parquet file cannot be read.' : 2)),
+    ...sources.map((_, i) =>
+      isBroken(i) ? 'The Parquet file cannot be read: it does not end with the bytes PAR1.' : 2,
+    ),
     100,
   ]);
 });
