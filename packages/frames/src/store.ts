@@ -221,6 +221,8 @@ export interface Store {
   open(ref: FrameRef): Promise<OpenFrame | undefined>;
   describe(ref: FrameRef): Promise<FrameInfo | undefined>;
   list(tenant: string, options?: ListOptions): Promise<readonly FrameInfo[]>;
+  /** Returns all handles, without reading the frames: one of them is suggested for a handle that does not exist. */
+  handles?(tenant: string): Promise<readonly Handle[]>;
   /** Sets the expiry to `ttlSeconds` from now, or to never (null). Undefined if there is no such frame. */
   expire(ref: FrameRef, ttlSeconds: number | null): Promise<FrameInfo | undefined>;
   /** Returns false if there was no such frame. */

@@ -31,6 +31,40 @@ describe('frames', () => {
     expect(await service.listFrames({ ...call, tenant: 'other' })).toEqual([]);
   });
 
+  describe('a handle that does not exist', () => {
+    const plain = 'GET /frames lists all handles.';
+    const suggested = `Did you mean "trades"? ${plain}`;
+
+    test.each([
+      ['trade', suggested],
+      ['tradse', suggested],
+      ['Trades!', suggested],
+      ['orders', plain],
+      ['tr', plain],
+      ['t'.repeat(200), plain],
+    ])('%s has the nearest one in its hint', async (handle, hint) => {
+      const service = serviceWith();
+      await service.putFrame(call, 'trades', json('[{"id":1}]'));
+      await expect(service.readFrame(call, handle)).rejects.toMatchObject({ code: 'handle_not_found', hint });
+    });
+
+    test('has none of another tenant, nor one for a caller who may not read', async () => {
+      const service = serviceWith();
+      await service.putFrame(call, 'trades', json('[{"id":1}]'));
+      const missing = { code: 'handle_not_found', hint: plain };
+      await expect(service.readFrame({ ...call, tenant: 'other' }, 'trade')).rejects.toMatchObject(missing);
+      const writer = { ...call, caller: { id: 'w', tenant: call.tenant, permissions: new Set(['write'] as const) } };
+      await expect(service.dropFrame(writer, 'trade')).rejects.toMatchObject(missing);
+      await expect(service.readFrame(writer, 'trade')).rejects.toMatchObject({ code: 'permission_denied' });
+    });
+
+    test('is described with the same hint', async () => {
+      const service = serviceWith();
+      await service.putFrame(call, 'trades', json('[{"id":1}]'));
+      await expect(service.describeFrame(call, 'trade')).rejects.toMatchObject({ hint: suggested });
+    });
+  });
+
   test('an invalid handle is not found for a reader and invalid elsewhere', async () => {
     const service = serviceWith();
     await expect(service.readFrame(call, '../x')).rejects.toMatchObject({ code: 'handle_not_found' });

@@ -17,7 +17,7 @@ import { checkPutConditions, declaredField } from '@svc/frames/internal';
 import type { Audit } from './audit.ts';
 import { limitUpload } from './limit-upload.ts';
 import { eventSource } from './event-source.ts';
-import { createReadOperations, notFound, type ReadParts, schemaOf } from './read-operations.ts';
+import { createReadOperations, missingFrame, notFound, type ReadParts, schemaOf } from './read-operations.ts';
 import { isAllowed } from './required-permissions.ts';
 import type { PutFrameOptions, Service, ShownInfo, Upload } from './service.ts';
 import { checkTtl } from './ttl.ts';
@@ -83,7 +83,9 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
 
     async describeFrame(call, handle) {
       begin(call, 'describeFrame');
-      return (await store.describe(refOf(call, handle))) ?? notFound(handle);
+      const info = await store.describe(refOf(call, handle));
+      if (info === undefined) throw await missingFrame(store, call, handle);
+      return info;
     },
 
     async listFrames(call, list) {

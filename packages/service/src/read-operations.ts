@@ -1,8 +1,9 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { nearestName, quoted, ServiceError } from '@svc/errors';
 import { type Call, type FrameFileFormat, type FrameRef, isHandle, type OpenFrame, type Store } from '@svc/frames';
 import type { Schema } from 'apache-arrow';
 import { eventSource } from './event-source.ts';
 import type { Observer } from './events.ts';
+import { isAllowed } from './required-permissions.ts';
 import type { FileReading, OperationName, Service } from './service.ts';
 
 /** Dependencies of the operations that read frames. */
@@ -20,8 +21,9 @@ export function createReadOperations({ store, observe, begin }: ReadParts): Read
   async function open(call: Call, handle: string, operation: OperationName): Promise<OpenFrame> {
     begin(call, operation);
     // For a reader, a text that is not a valid handle is a frame that does not exist.
-    if (!isHandle(handle)) return notFound(handle);
-    return (await store.open({ tenant: call.tenant, handle })) ?? notFound(handle);
+    const frame = isHandle(handle) ? await store.open({ tenant: call.tenant, handle }) : undefined;
+    if (frame === undefined) throw await missingFrame(store, call, handle);
+    return frame;
   }
 
   function opened(call: Call, handle: string, { info: { rows } }: OpenFrame, startMs: number): void {
@@ -80,6 +82,28 @@ export function createReadOperations({ store, observe, begin }: ReadParts): Read
 /** Throws the error of a frame that does not exist. */
 export function notFound(handle: string): never {
   throw new ServiceError('handle_not_found', `There is no frame ${quoted(handle)}.`);
+}
+
+/** The most handles that are compared: it takes a few milliseconds. */
+const MAX_COMPARED = 1000;
+
+/** Any two shorter handles are close to each other. */
+const MIN_LENGTH = 3;
+
+/** Returns the error of a frame that does not exist. A caller who may list handles gets the nearest one as a hint. */
+export async function missingFrame(store: Store, call: Call, handle: string): Promise<ServiceError> {
+  const nearest = isAllowed(call, 'listFrames') ? await nearestHandle(store, call.tenant, handle) : undefined;
+  return new ServiceError('handle_not_found', `There is no frame ${quoted(handle)}.`, {
+    ...(nearest !== undefined && { hint: `Did you mean ${quoted(nearest)}? GET /frames lists all handles.` }),
+  });
+}
+
+async function nearestHandle(store: Store, tenant: string, handle: string): Promise<string | undefined> {
+  if (handle.length < MIN_LENGTH) return undefined;
+  // The error is that of the frame, even if the handles cannot be listed.
+  const handles = (await store.handles?.(tenant).catch(() => [])) ?? [];
+  const candidates = handles.filter(({ length }) => Math.abs(length - handle.length) <= handle.length / 3);
+  return nearestName(handle, new Map(candidates.slice(0, MAX_COMPARED).map((name) => [name, name])));
 }
 
 function noFiles(format: string): never {

@@ -55,6 +55,7 @@ export interface FrameCacheState {
 
 /** A store whose frames are files, which `createSqlEngine` can query. */
 export interface DurableStore extends Store, SqlFrames {
+  readonly handles: SqlFrames['handles'];
   /** Returns the state of the frames in memory. */
   cacheState(): FrameCacheState;
   /** Compares the files of all frames that were put with their checksums, including those that were verified before. */

@@ -43,6 +43,10 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
         .toSorted((a, b) => (a.handle < b.handle ? -1 : 1))
         .slice(0, limit);
     },
+    handles: async (tenant) => {
+      frames.removeExpired();
+      return frames.of(tenant).map(({ info }) => info.handle);
+    },
     expire: async (ref, ttlSeconds) => {
       const frame = frames.findExact(ref);
       if (frame) frame.info = { ...frame.info, expires: expiryOf(Date.now(), ttlSeconds) };
