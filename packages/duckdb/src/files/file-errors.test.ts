@@ -3,6 +3,7 @@ import { fromChild } from './file-errors.ts';
 import { ChildError } from '../engine/child-errors.ts';
 
 const FAULTS = [
+  ['The file is not a Parquet file.', 'it does not end with a footer'],
   [
     "Invalid Input Error: No magic bytes found at end of file '/frames/a.parquet'",
     'it does not end with the bytes PAR1',
