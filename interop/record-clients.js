@@ -11,3 +11,9 @@ export function recordClients(suite, rows) {
   if (!isSame) console.error(`${file} is out of date: run the suite with SVC_RECORD=1, then npm run docs.`);
   return isSame;
 }
+
+/** Returns what a program has printed about a client, in lines that begin with `works` or `lacks`. */
+export function seenIn(stdout) {
+  const seen = (kind) => stdout.split('\n').flatMap((line) => (line.startsWith(`${kind} `) ? line.slice(6) : []));
+  return { works: seen('works'), lacks: seen('lacks') };
+}

@@ -5,17 +5,11 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startServer } from '../../tools/server-process.js';
 import { startTlsServer } from '../../tools/tls-server.js';
-import { provideJar, provideJars } from '../provide-jar.js';
-import { recordClients } from '../record-clients.js';
+import { JDBC_VERSION, provideJdbcDriver } from '../jdbc-driver.js';
+import { provideJars } from '../provide-jar.js';
+import { recordClients, seenIn } from '../record-clients.js';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
-
-const DRIVER = {
-  group: 'org.apache.arrow',
-  artifact: 'flight-sql-jdbc-driver',
-  version: '18.3.0',
-  sha256: '3f418b46c880e263558c5de669bdbede2c5d4375527ced116fb29f795b03704c',
-};
 
 const CLIENT = {
   pom: join(HERE, 'pom.xml'),
@@ -63,7 +57,7 @@ nothing The request has no credentials
 `;
 
 // The driver has its own copy of the client, under other names.
-const classPath = [provideJar(DRIVER), join(provideJars('flight-sql-client', CLIENT), '*')].join(delimiter);
+const classPath = [provideJdbcDriver(), join(provideJars('flight-sql-client', CLIENT), '*')].join(delimiter);
 
 /** Short programs spend most of their time in the compilers of Java. */
 const QUICK_START = '-XX:TieredStopAtLevel=1';
@@ -88,15 +82,14 @@ function isExpected(name, { status, stdout, stderr, error }, expected) {
 
 /** Returns the row of a client in docs/clients.md, which its program has printed; undefined if that failed. */
 function rowOf(client, version, { status, stdout, stderr }) {
-  const seen = (kind) => stdout.split('\n').flatMap((line) => (line.startsWith(`${kind} `) ? line.slice(6) : []));
-  if (status === 0) return { client, version, through: '', works: seen('works'), lacks: seen('lacks') };
+  if (status === 0) return { client, version, through: '', ...seenIn(stdout) };
   console.error(`The program of ${client} failed:\n${stdout}${stderr}`);
   return undefined;
 }
 
 function runClients(grpc) {
   const rows = [
-    rowOf('JDBC', DRIVER.version, runJava(['Clients.java', grpc])),
+    rowOf('JDBC', JDBC_VERSION, runJava(['Clients.java', grpc])),
     rowOf('Java `FlightSqlClient`', CLIENT.version, runJava(['JavaClients.java', grpc])),
   ];
   return rows.every((row) => row !== undefined) && recordClients('jdbc', rows);
