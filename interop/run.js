@@ -28,7 +28,20 @@ const given = process.argv.slice(2);
 const peers =
   given.length > 0
     ? given
-    : ['python', 'openapi', 'browser', 'console', 'questdb', 'jdbc', 'node', 'go', 'scheduler', 'deploy'];
+    : [
+        'python',
+        'ibis',
+        'openapi',
+        'browser',
+        'console',
+        'questdb',
+        'jdbc',
+        'spark-jdbc',
+        'node',
+        'go',
+        'scheduler',
+        'deploy',
+      ];
 const failed = new Map();
 for (const peer of peers) {
   const last = await runSuite(peer);

@@ -16,7 +16,7 @@ from server import URL
 
 ROOT = pathlib.Path(__file__).parents[2]
 SHOWN = {"http://localhost:9000": URL, "grpc://localhost:50052": GRPC}
-BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(\w[^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def is_as_shown(printed, shown):
