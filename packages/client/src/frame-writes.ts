@@ -1,39 +1,36 @@
-import type { ClientRequest, ClientResponse, Transport } from './http/request.ts';
-import type { ArrowLibrary } from './load-arrow.ts';
+import type { ClientRequest, ClientResponse, SingleRequest } from './http/request.ts';
+import type { RequestBody } from './http/request-body.ts';
 import type { KeepOptions, UploadOptions, WriteOptions } from './options.ts';
 import { framePath } from './frame-path.ts';
 import { readJson } from './http/read-json.ts';
-import { sendSql } from './running-queries.ts';
 import type { FrameInfo, WrittenFrame } from './types.ts';
-import { exactJson, type UploadData, uploadOf } from './upload.ts';
+import { exactJson, type Upload } from './upload.ts';
+import { quotedName } from './quoted-name.ts';
 
-/** Sends data as a frame: with PUT it replaces one, with POST it extends one. Without a handle the server makes one. */
-export async function writeFrame(
-  http: Transport,
+/** Makes the request that sends data as a frame: with PUT it replaces one, with POST it extends one. */
+export function writeRequest<B extends RequestBody>(
+  /** Without a handle the server makes one. */
   target: { readonly method: 'PUT' | 'POST'; readonly handle: string | undefined },
-  data: UploadData,
-  { columns, encoding, params, format, ...options }: UploadOptions & { readonly arrow: ArrowLibrary | undefined },
-): Promise<WrittenFrame> {
-  const path = target.handle === undefined ? 'frames' : framePath(target.handle);
-  const { body, format: found } = await uploadOf(data, options.arrow);
-  const response = await http.send({
+  { body, format: found }: Upload<B>,
+  { columns, encoding, params, format, ...options }: UploadOptions,
+): Written<B> {
+  return {
     method: target.method,
-    path,
+    path: target.handle === undefined ? 'frames' : framePath(target.handle),
     body,
     ...conditions(options, {
       // Without a type, fetch would make one of the kind of body.
       'content-type': 'application/octet-stream',
       'content-encoding': encoding,
     }),
-    params: { ...params, fmt: format ?? found, ttl: options.ttl, columns: columns && columnList(columns) },
-  });
-  return written(response);
+    params: { fmt: format ?? found, ttl: options.ttl, columns: columns && columnList(columns), ...params },
+  };
 }
 
-/** Stores the result of SQL as a frame. */
-export async function keepSql(http: Transport, sql: string, options: KeepOptions): Promise<WrittenFrame> {
-  const { engine, handle, ttl, params, onProgress } = options;
-  const request: ClientRequest = {
+/** Makes the request that stores the result of SQL as a frame. */
+export function keepRequest(sql: string, options: KeepOptions): Written<string> {
+  const { engine, handle, ttl, params } = options;
+  return {
     method: 'POST',
     path: 'frames',
     body: exactJson({ sql, engine, handle, ttl, params: params?.map(keptParameter) }),
@@ -41,7 +38,14 @@ export async function keepSql(http: Transport, sql: string, options: KeepOptions
     // What SQL does in the time-series database is not known.
     ...(engine === 'tsdb' && { repeat: 'never' }),
   };
-  return written((await sendSql(http, request, onProgress)).response);
+}
+
+/** A request that writes a frame. */
+type Written<B> = Omit<SingleRequest, 'body'> & Pick<ClientRequest, 'repeat'> & { readonly body: B };
+
+/** Reads the metadata of a frame that was written. */
+export async function writtenFrame(response: ClientResponse): Promise<WrittenFrame> {
+  return { ...(await readJson<FrameInfo>(response)), isNew: response.status === 201 };
 }
 
 /** The server takes an integer that a `number` cannot hold only as a string of its digits. */
@@ -67,17 +71,8 @@ function conditions(
   };
 }
 
-async function written(response: ClientResponse): Promise<WrittenFrame> {
-  return { ...(await readJson<FrameInfo>(response)), isNew: response.status === 201 };
-}
-
 function columnList(columns: Readonly<Record<string, string | null>>): string {
   return Object.entries(columns)
     .map(([name, type]) => quotedName(type === null ? name : `${name}:${type}`))
     .join();
-}
-
-/** Quotes an entry of a list if it has a character of the list. */
-export function quotedName(name: string): string {
-  return /^[^",]+$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
 }

@@ -1,5 +1,4 @@
-import { ClientError, errorFromText } from './http/client-error.ts';
-import { cutOff } from './http/failures.ts';
+import { ClientError, cutOff, errorFromText, invalidResponse } from './http/client-error.ts';
 import type { ClientResponse } from './http/request.ts';
 import { rowReader } from './json/cell-values.ts';
 import { InexactError, type Longs } from './json/exact-json.ts';
@@ -50,7 +49,7 @@ export async function readResult(response: ClientResponse, { longs, onLeft }: Re
   /** The time-series database reports some errors with status 200, even after rows. */
   function throwIfFailed(): void {
     if (!reader.members.has('error')) return;
-    throw errorFromText(status, JSON.stringify(Object.fromEntries(reader.members)), requestId);
+    throw errorFromText(status, JSON.stringify(Object.fromEntries(reader.members)), { requestId });
   }
 
   let isRead = false;
@@ -96,8 +95,7 @@ function checked<T>(read: () => T, requestId: string): T {
     return read();
   } catch (cause) {
     if (cause instanceof TableError) {
-      const hint = 'Check that the URL is that of a data-frame server.';
-      throw new ClientError(cause.message, { code: 'invalid_response', hint, requestId, cause });
+      throw invalidResponse(cause.message, { requestId, cause });
     }
     if (cause instanceof InexactError) {
       const hint = "Read it with longs: 'bigint' or 'string'.";

@@ -1,11 +1,13 @@
-import type { ClientRequest, ClientResponse, Transport } from './http/request.ts';
+import type { ClientRequest, ClientResponse, SingleRequest, Transport } from './http/request.ts';
 import type { CallOptions } from './options.ts';
 import type { RunningQuery } from './types.ts';
 import { readJson } from './http/read-json.ts';
 import { uniqueId } from './http/unique-id.ts';
 
+type Http = Transport<SingleRequest>;
+
 /** Lists the SQL that runs. */
-export async function listRunning(http: Transport, options: CallOptions = {}): Promise<readonly RunningQuery[]> {
+export async function listRunning(http: Http, options: CallOptions = {}): Promise<readonly RunningQuery[]> {
   const { queries } = await readJson<{ readonly queries: readonly RunningQuery[] }>(
     await http.send({ path: 'queries', ...options }),
   );
@@ -13,9 +15,9 @@ export async function listRunning(http: Transport, options: CallOptions = {}): P
 }
 
 /** Ends the SQL of a request. Returns whether it ran. */
-export async function cancelQuery(http: Transport, id: string, options: CallOptions = {}): Promise<boolean> {
+export async function cancelQuery(http: Http, id: string, options: CallOptions = {}): Promise<boolean> {
   const path = `queries/${encodeURIComponent(id)}`;
-  const { status, body } = await http.send({ method: 'DELETE', path, ...options, isAnyStatus: true });
+  const { status, body } = await http.send({ method: 'DELETE', path, ...options, accept: [404] });
   await body.return();
   return status === 204;
 }

@@ -1,7 +1,7 @@
-import type { SqlResponse } from './running-queries.ts';
+import type { ByteStream } from './http/response-body.ts';
 
-/** Returns the bytes of a response as a stream. Cancelling it closes the connection and ends the SQL. */
-export function streamOf({ response: { body }, end }: SqlResponse): ReadableStream<Uint8Array> {
+/** Returns the bytes of a response as a stream. Cancelling it closes the connection, and calls `onCancel`. */
+export function streamOf(body: ByteStream, onCancel?: () => void): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -11,7 +11,7 @@ export function streamOf({ response: { body }, end }: SqlResponse): ReadableStre
       },
       async cancel() {
         await body.return();
-        end();
+        onCancel?.();
       },
     },
     { highWaterMark: 0 },

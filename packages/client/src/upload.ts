@@ -16,8 +16,8 @@ export type UploadData =
   | Table;
 
 /** A body, and its format if it is known. */
-export interface Upload {
-  readonly body: RequestBody;
+export interface Upload<B extends RequestBody = RequestBody> {
+  readonly body: B;
   readonly format?: 'ndjson' | 'arrow';
 }
 

@@ -113,7 +113,7 @@ export function createClient(options: ClientOptions): Client {
           ...(body !== undefined && { body: isUpload ? startingClock(body, watch) : body }),
           signal: watch.signal,
           repeat: 'never',
-          isAnyStatus: true,
+          accept: 'any',
         });
       } catch (error) {
         watch.stopClock();

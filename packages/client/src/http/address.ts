@@ -1,14 +1,4 @@
 import { ClientError } from './client-error.ts';
-import type { ClientRequest } from './request.ts';
-
-/** Writes the parameters of a request. */
-export function queryString(params: NonNullable<ClientRequest['params']>): string {
-  const found = new URLSearchParams();
-  for (const [name, value] of Object.entries(params)) {
-    for (const one of [value].flat()) if (one !== undefined) found.append(name, String(one));
-  }
-  return found.size > 0 ? `?${found}` : '';
-}
 
 /** Returns the address of a server without a slash at its end. */
 export function baseUrl(given: string | URL): string {

@@ -31,32 +31,34 @@ export interface ClientErrorDetails {
   readonly requestId?: string | undefined;
   /** Whether a write may have been taken although it failed. */
   readonly isAmbiguous?: boolean;
+  /** How long the server asks to wait before the next attempt. */
+  readonly retryAfterMs?: number | undefined;
   readonly cause?: unknown;
 }
 
 /** A request that failed. */
 export class ClientError extends Error {
   override readonly name = 'ClientError';
-  readonly code: ClientErrorDetails['code'];
-  readonly hint: string | undefined;
-  readonly status: number | undefined;
-  readonly position: number | undefined;
-  readonly requestId: string | undefined;
-  readonly isAmbiguous: boolean;
+  declare readonly code: ClientErrorDetails['code'];
+  declare readonly hint: string | undefined;
+  declare readonly status: number | undefined;
+  declare readonly position: number | undefined;
+  declare readonly requestId: string | undefined;
+  declare readonly isAmbiguous: boolean;
+  declare readonly retryAfterMs: number | undefined;
 
-  constructor(message: string, details: ClientErrorDetails) {
-    super(message, { cause: details.cause });
-    this.code = details.code;
-    this.hint = details.hint;
-    this.status = details.status;
-    this.position = details.position;
-    this.requestId = details.requestId;
-    this.isAmbiguous = details.isAmbiguous ?? false;
+  constructor(message: string, { cause, ...details }: ClientErrorDetails) {
+    super(message, { cause });
+    Object.assign(this, { isAmbiguous: false }, details);
   }
 }
 
 /** Returns the error in the text of an answer; one that is not of this server has only its status. */
-export function errorFromText(status: number, text: string, requestId?: string): ClientError {
+export function errorFromText(
+  status: number,
+  text: string,
+  { requestId, retryAfterMs }: Pick<ClientErrorDetails, 'requestId' | 'retryAfterMs'>,
+): ClientError {
   const { error, code, hint, position, requestId: own } = parsedObject(text);
   const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
   return new ClientError(textOf(error) ?? `The server answered with status ${status}.`, {
@@ -66,6 +68,22 @@ export function errorFromText(status: number, text: string, requestId?: string):
     hint: textOf(hint),
     position: typeof position === 'number' ? position : undefined,
     requestId: textOf(own) ?? requestId,
+    retryAfterMs,
+  });
+}
+
+/** Makes the error of a response of another program. */
+export function invalidResponse(message: string, details: Partial<ClientErrorDetails> = {}): ClientError {
+  const hint = 'Check that the URL, with its path, is that of a data-frame server.';
+  return new ClientError(message, { ...details, code: 'invalid_response', hint });
+}
+
+/** Makes the error of a response that ended early. */
+export function cutOff(details: { readonly requestId: string; readonly cause?: unknown }): ClientError {
+  return new ClientError('The connection broke before the response was complete.', {
+    ...details,
+    code: 'connection_lost',
+    hint: 'Send the request again; the log of the server may say why it stopped.',
   });
 }
 

@@ -1,4 +1,4 @@
-import { ClientError } from './client-error.ts';
+import { invalidResponse } from './client-error.ts';
 import { readText } from './response-body.ts';
 import type { ClientResponse } from './request.ts';
 
@@ -15,10 +15,5 @@ export async function readJson<T extends object>({ body, requestId, status }: Cl
   } catch {
     // It is reported as any other text.
   }
-  throw new ClientError('The response is not JSON of a data-frame server.', {
-    code: 'invalid_response',
-    hint: 'Check the URL, and its path if the API has one.',
-    status,
-    requestId,
-  });
+  throw invalidResponse('The response is not JSON of a data-frame server.', { status, requestId });
 }

@@ -1,7 +1,10 @@
 import type { Silence } from './silence.ts';
 
+/** A body that is in memory, or a file. */
+export type WholeBody = string | Uint8Array | Blob;
+
 /** The body of a request. Chunks are streamed; in a browser, which cannot stream over HTTP/1.1, they are collected first. */
-export type RequestBody = string | Uint8Array | Blob | AsyncIterable<Uint8Array>;
+export type RequestBody = WholeBody | AsyncIterable<Uint8Array>;
 
 /** A body that is ready to be sent. */
 export interface SentBody {
@@ -58,7 +61,7 @@ function isStream(body: RequestBody): body is AsyncIterable<Uint8Array> {
   return typeof body === 'object' && Symbol.asyncIterator in body;
 }
 
-function sizeOf(body: string | Uint8Array | Blob): number {
+function sizeOf(body: WholeBody): number {
   return body instanceof Blob ? body.size : body.length;
 }
 

@@ -1,5 +1,4 @@
-import { ClientError } from './client-error.ts';
-import type { Silence } from './silence.ts';
+import { invalidResponse } from './client-error.ts';
 
 /** Bytes that arrive, to be read once. `return` closes the connection if they have not all come. */
 export interface ByteStream extends AsyncIterableIterator<Uint8Array, void> {
@@ -9,18 +8,16 @@ export interface ByteStream extends AsyncIterableIterator<Uint8Array, void> {
 /** Reads the bytes of a response. `failure` makes the error if they end early. */
 export function readBody(
   body: ReadableStream<Uint8Array> | null,
-  silence: Silence,
+  signal: AbortSignal | undefined,
   failure: (cause: unknown) => unknown,
 ): ByteStream {
   const reader = body?.getReader();
-  const { signal } = silence;
   const cancel = (): void => void reader?.cancel().catch(() => undefined);
   // In Node 20 a response does not retain its request; once collected, the request ignores its signal.
-  signal.addEventListener('abort', cancel, { once: true });
+  signal?.addEventListener('abort', cancel, { once: true });
 
   function end(): { readonly done: true; readonly value: undefined } {
-    signal.removeEventListener('abort', cancel);
-    silence.end();
+    signal?.removeEventListener('abort', cancel);
     cancel();
     return { done: true, value: undefined };
   }
@@ -28,10 +25,8 @@ export function readBody(
   return {
     async next() {
       try {
-        silence.expect();
         const next = await reader?.read();
-        silence.stop();
-        signal.throwIfAborted();
+        signal?.throwIfAborted();
         return next?.value === undefined ? end() : { done: false, value: next.value };
       } catch (error) {
         end();
@@ -45,8 +40,6 @@ export function readBody(
   };
 }
 
-const TOO_LONG_HINT = 'Check that the URL is that of a data-frame server.';
-
 /** Reads bytes as text; throws if they are more than `maxBytes`. */
 export async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder();
@@ -54,12 +47,7 @@ export async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes > maxBytes) {
-      throw new ClientError(`The response is longer than ${maxBytes} bytes.`, {
-        code: 'invalid_response',
-        hint: TOO_LONG_HINT,
-      });
-    }
+    if (bytes > maxBytes) throw invalidResponse(`The response is longer than ${maxBytes} bytes.`);
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();

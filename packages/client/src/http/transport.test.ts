@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../create-client.ts';
+import type { ClientError } from './client-error.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse, count: number) => void;
 
@@ -244,6 +245,30 @@ describe('an answer', () => {
     const joined: typeof fetch = async (...args) => new Response(await (await fetch(...args)).arrayBuffer());
     const result = await createClient({ url, fetch: joined }).read('x');
     expect((await result.rows()).length).toBe(rows.length);
+  });
+
+  test('that refuses says when to come again', async () => {
+    const body = JSON.stringify({ error: 'Busy.', code: 'unavailable' });
+    const { url } = await serve(answer(body, 503, { 'retry-after': '7' }));
+    const failed = createClient({ url, retries: 0 }).describe('x');
+    await expect(failed).rejects.toMatchObject({ code: 'unavailable', retryAfterMs: 7000 });
+  });
+
+  test('of a status that is accepted is returned, and any other is thrown', async () => {
+    const { url } = await serve(answer('', 304));
+    const client = createClient({ url });
+    expect(await client.send({ path: 'frames', accept: [304] })).toMatchObject({ status: 304 });
+    expect(await client.send({ path: 'frames', accept: 'any' })).toMatchObject({ status: 304 });
+    await expect(client.send({ path: 'frames', accept: [404] })).rejects.toMatchObject({ code: 'http_304' });
+  });
+
+  test.each([
+    [404, 'handle_not_found', false],
+    [403, 'permission_denied', 'permission_denied'],
+  ])('of %i to a cancel is %s', async (status, code, expected) => {
+    const { url } = await serve(answer(JSON.stringify({ error: 'No.', code }), status));
+    const cancelled = createClient({ url }).cancel('1');
+    expect(await cancelled.catch((error: ClientError) => error.code)).toBe(expected);
   });
 
   test('is looked for under the path of the URL', async () => {

@@ -1,9 +1,10 @@
-import { baseUrl, queryString } from './address.ts';
+import { baseUrl } from './address.ts';
 import { connectionFailure, type Exchange, refusalOf } from './failures.ts';
 import { prepareBody } from './request-body.ts';
-import { readBody } from './response-body.ts';
+import type { ByteStream } from './response-body.ts';
 import type { ClientResponse, Transport } from './request.ts';
 import { retryDelay } from './retry-delay.ts';
+import { isAccepted, retryAfterMs, sendOnce } from './send-once.ts';
 import { watchSilence } from './silence.ts';
 import { uniqueId } from './unique-id.ts';
 
@@ -25,32 +26,39 @@ export interface TransportOptions {
 
 /** Creates the transport to a server. */
 export function createTransport(options: TransportOptions): Transport {
-  const { token, timeoutMs = 120_000, retries = 2, fetch: send = (input, init) => fetch(input, init) } = options;
+  const {
+    token,
+    timeoutMs = 120_000,
+    retries = 2,
+    headers,
+    fetch: send = (input, init) => fetch(input, init),
+  } = options;
   const url = baseUrl(options.url);
 
   /** Sends the request, and again if it fails and that is safe. */
-  async function sendUntilAnswered(exchange: Exchange, init: RequestInit): Promise<ClientResponse> {
-    const { request, silence, body, repeat } = exchange;
-    const address = `${url}/${request.path}${queryString(request.params ?? {})}`;
+  async function sendUntilAnswered(exchange: Exchange, bearer: string | undefined): Promise<ClientResponse> {
+    const { request, requestId, silence, body, repeat } = exchange;
+    const single = { ...request, body: undefined, requestId, signal: silence.signal };
     let isLost = false;
     for (let attempt = 0; ; attempt += 1) {
       const canRepeat = attempt < retries && repeat !== 'never' && body.isRepeatable;
       silence.expect(body.extraMs);
-      const response = await send(address, { ...init, ...body.init }).catch((error: unknown) => {
+      const target = { url, token: bearer, headers, fetch: send };
+      const response = await sendOnce(target, single, body.init).catch((error: unknown) => {
         const isSafe = repeat === 'read' || repeat === 'conditional';
-        if (!canRepeat || !isSafe || silence.signal.aborted) throw connectionFailure(error, exchange, 'unreachable');
+        if (!canRepeat || !isSafe || silence.signal.aborted) throw connectionFailure(error, exchange);
       });
       silence.stop();
       if (response !== undefined) {
-        if (response.ok || request.isAnyStatus === true) return received(response, exchange);
+        const watched = { ...response, body: watchedBody(response.body, exchange) };
+        if (isAccepted(response, request)) return watched;
         const isRefused = response.status === 429 || (response.status === 503 && repeat !== 'write');
-        if (!canRepeat || !isRefused)
-          throw await refusalOf(response, received(response, exchange), { exchange, isLost });
-        await response.body?.cancel();
+        if (!canRepeat || !isRefused) throw await refusalOf(watched, exchange, { isLost });
+        await response.body.return();
       }
       // A server that does not accept a write for now has not taken it.
       isLost ||= response?.status !== 429;
-      await pause(retryDelay(attempt, response?.headers.get('retry-after')), exchange);
+      await pause(retryDelay(attempt, response ? retryAfterMs(response.headers) : undefined), exchange);
     }
   }
 
@@ -63,16 +71,7 @@ export function createTransport(options: TransportOptions): Transport {
       try {
         signal?.throwIfAborted();
         const body = await prepareBody(request.body, silence);
-        const headers = new Headers(options.headers);
-        if (bearer !== undefined) headers.set('authorization', `Bearer ${bearer}`);
-        headers.set('x-request-id', requestId);
-        for (const [name, value] of Object.entries(request.headers ?? {})) {
-          if (value !== undefined) headers.set(name, value);
-        }
-        return await sendUntilAnswered(
-          { url, request, requestId, repeat, silence, body },
-          { method, headers, signal: silence.signal, cache: 'no-store', redirect: 'manual' },
-        );
+        return await sendUntilAnswered({ url, request, requestId, repeat, silence, body }, bearer);
       } catch (error) {
         silence.end();
         throw error;
@@ -81,13 +80,29 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-function received({ status, statusText, headers, body }: Response, exchange: Exchange): ClientResponse {
+/** Watches for silence while the bytes of a response are read. */
+function watchedBody(body: ByteStream, exchange: Exchange): ByteStream {
+  const { silence } = exchange;
   return {
-    status,
-    statusText,
-    headers,
-    requestId: headers.get('x-request-id') ?? exchange.requestId,
-    body: readBody(body, exchange.silence, (cause) => connectionFailure(cause, exchange, 'connection_lost')),
+    async next() {
+      try {
+        silence.expect();
+        const next = await body.next();
+        silence.stop();
+        if (next.done === true) silence.end();
+        return next;
+      } catch (error) {
+        silence.end();
+        throw connectionFailure(error, exchange);
+      }
+    },
+    return() {
+      silence.end();
+      return body.return();
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
   };
 }
 
@@ -98,5 +113,5 @@ async function pause(ms: number, exchange: Exchange): Promise<void> {
     const timer = setTimeout(resolve, ms);
     signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
   });
-  if (signal.aborted) throw connectionFailure(signal.reason, exchange, 'unreachable');
+  if (signal.aborted) throw connectionFailure(signal.reason, exchange);
 }
