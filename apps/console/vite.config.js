@@ -32,6 +32,11 @@ export default defineConfig({
         codeSplitting: {
           includeDependenciesRecursively: false,
           groups: [
+            {
+              name: 'base',
+              test: /node_modules\/@?preact|rows\/visible-text|client\/src\/(?:frame-request|quoted-name|http\/)/,
+            },
+            { name: 'requests', test: /client\/src\/[a-z-]+\.ts|client\/src\/json\/exact|src\/api\/table\.ts/ },
             { name: 'analysis', test: /src\/(?:chart|summary|plan)\/(?!draw|paint|pixels|theme-colours)/ },
             {
               name: 'query',

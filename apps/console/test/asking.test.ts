@@ -1,3 +1,4 @@
+import { listRunning } from '@svc/client/internal';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SLOW } from '../../../test/tier.ts';
 import { createAsking } from '../src/chart/asking.ts';
@@ -15,8 +16,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all(ends.map((end) => end())));
 
 async function runningQueries(): Promise<number> {
-  const { queries } = (await (await engine.api.request('/queries')).json()) as { queries: unknown[] };
-  return queries.length;
+  return (await listRunning(engine.api)).length;
 }
 
 test('what runs is seen while it runs, and cancelling ends it at the server', SLOW, async () => {
@@ -44,7 +44,7 @@ test('a statement that fails shows the sentence and the hint of the server', asy
   const asking = createAsking(engine.api);
   expect(await asking.run('local', (ask) => ask('select * from "no such frame"'))).toBeUndefined();
   expect(asking.state.value.failure).toMatchObject({
-    name: 'ApiError',
+    name: 'ClientError',
     hint: expect.any(String),
     requestId: expect.any(String),
   });

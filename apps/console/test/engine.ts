@@ -1,7 +1,7 @@
+import { keepRequest, writtenFrame } from '@svc/client/internal';
 import { signal } from '@preact/signals';
 import { type Api, createApi } from '../src/api/api.ts';
 import { askTable } from '../src/api/table.ts';
-import type { ColumnInfo } from '../src/api/types.ts';
 import type { Field } from '../src/chart/chart-reader.ts';
 import type { ChartSource } from '../src/chart/chart-source.ts';
 import type { Ask } from '../src/chart/sql-reader.ts';
@@ -25,13 +25,7 @@ export async function startEngine(onEnd: (end: () => Promise<void>) => void): Pr
     api,
     ask: (sql) => askTable(api, sql, { engine: 'local' }),
     async frame(handle, sql) {
-      const body = JSON.stringify({ sql, engine: 'local', handle });
-      const response = await api.request('/frames', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body,
-      });
-      const { columns } = (await response.json()) as { columns: ColumnInfo[] };
+      const { columns } = await writtenFrame(await api.send(keepRequest(sql, { engine: 'local', handle })));
       return { columns, from: `"${handle}"`, engine: 'local' };
     },
   };

@@ -123,7 +123,7 @@ test('rows are sorted and filtered by one of two columns whose names differ only
     { A: 2, a: 4 },
   ]);
   const headers = { 'content-type': 'application/json' };
-  await engine.api.request('/frames/twins', { method: 'PUT', headers, body });
+  await engine.api.send({ method: 'PUT', path: 'frames/twins', headers, body });
   const columns = ['A', 'a'].map((name) => ({ name, type: 'LONG' }));
   const twins = { from: 'twins', columns, engine: 'local' } as const;
   expect((await engine.ask(sortSql(twins, 0))).rows).toEqual([

@@ -1,3 +1,4 @@
+import { type ClientResponse, streamOf } from '@svc/client/internal';
 import type { Api, ApiRequest } from './api.ts';
 
 /** What is downloaded: a path of the API, its parameters, and the name of the file. */
@@ -21,11 +22,16 @@ declare global {
  * reads the answer and writes it to the file that the user picks, or keeps it in memory if the browser cannot do that.
  */
 export async function download(api: Api, { path, params, fileName }: Download): Promise<void> {
-  if (Object.keys(api.authorization()).length === 0) return clickLink(api.url(path, params), fileName);
+  if (!api.hasToken()) return clickLink(api.url(path, params), fileName);
   const file = await window.showSaveFilePicker?.({ suggestedName: fileName });
-  const response = await api.request(path, { ...(params && { params }) });
-  if (file !== undefined && response.body !== null) return response.body.pipeTo(await file.createWritable());
-  saveBlob(await response.blob(), fileName);
+  const response = await api.send({ path, params });
+  if (file !== undefined) return streamOf(response.body).pipeTo(await file.createWritable());
+  saveBlob(await blobOf(response), fileName);
+}
+
+/** Reads a response into memory, or where the browser keeps what is large. */
+export function blobOf({ body }: ClientResponse): Promise<Blob> {
+  return new Response(streamOf(body)).blob();
 }
 
 /** Saves bytes that are in memory as a file. */

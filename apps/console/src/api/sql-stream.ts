@@ -1,6 +1,6 @@
+import { ClientError, type ClientResponse, cutOff, errorFromText, queryRequest } from '@svc/client/internal';
 import type { AnswerBatch } from '../rows/answer-batch.ts';
 import type { Api } from './api.ts';
-import { ApiError, ServerGone } from './api-error.ts';
 import { createArrowReader, UnknownArrow } from './arrow-reader.ts';
 import { createJsonTableReader } from './json-table-reader.ts';
 import { parseServerTiming, type ServerTiming } from './server-timing.ts';
@@ -41,8 +41,8 @@ export interface SqlAnswer {
 }
 
 /**
- * Runs a statement and reads its answer as it arrives. Throws an `ApiError` if the server refuses it, a `ServerGone` if it
- * does not answer, and what `signal` says when it is aborted.
+ * Runs a statement and reads its answer as it arrives. Throws a `ClientError` if the server refuses it or does not
+ * answer, and what `signal` says when it is aborted.
  */
 export async function runSql(api: Api, request: SqlRequest, observer: SqlObserver): Promise<SqlAnswer> {
   if (request.engine === 'tsdb') return readAnswer(api, request, observer, 'json');
@@ -69,46 +69,36 @@ async function readAnswer(
   const { sql, engine, requestId, signal, maxRows } = request;
   // One row more than is shown tells whether there are more.
   const limit = Math.min(MAX_ROWS + 1, maxRows ?? Infinity);
-  // Ends the answer of the first format when the second is tried, and an answer that is too long.
-  const ending = new AbortController();
-  const response = await api.request(format === 'arrow' ? '/exp' : '/exec', {
-    method: 'POST',
-    params: { engine, fmt: format, limit, ...(format === 'json' && { quoteLargeNum: true }) },
-    headers: { 'content-type': 'application/sql' },
-    body: sql,
-    requestId,
-    signal: AbortSignal.any([signal, ending.signal]),
-  });
+  const sent = queryRequest(sql, format, { engine, limit, requestId, signal });
+  const isJson = format === 'json';
+  const response = await api.send(isJson ? { ...sent, params: { ...sent.params, quoteLargeNum: true } } : sent);
   const timing = parseServerTiming(response.headers.get('server-timing'));
-  const reader = format === 'arrow' ? createArrowReader() : createJsonTableReader();
+  const reader = isJson ? createJsonTableReader() : createArrowReader();
   try {
-    const read = await readBody(response, reader, observer, signal);
-    if (reader.columns === undefined && !reader.isComplete)
-      throw new ServerGone('The server ended the answer before its first row.');
+    const read = await readBody(response, reader, observer);
+    if (reader.columns === undefined && !reader.isComplete) throw cutOff({ requestId: response.requestId });
     if (read.isFull) return { end: 'limited', timing };
     if (!reader.isComplete) return { end: 'cut', timing };
-    if (reader.columns === undefined)
-      return { end: 'acted', timing, ...changedRows(reader.members, response, requestId) };
+    if (reader.columns === undefined) return { end: 'acted', timing, ...changedRows(reader.members, response) };
     return { end: maxRows !== null && read.rows >= maxRows ? 'limited' : 'complete', timing };
   } finally {
-    ending.abort();
+    // Also when the second format is tried, and after an answer that is too long.
+    await response.body.return();
   }
 }
 
 /** Reads the body until its end, a cut, or the limit. */
 async function readBody(
-  response: Response,
+  { body }: ClientResponse,
   reader: TableReader,
   observer: SqlObserver,
-  signal: AbortSignal,
 ): Promise<{ readonly rows: number; readonly isFull: boolean }> {
   let rows = 0;
   let bytes = 0;
   let hasColumns = false;
-  const body = response.body?.getReader();
   for (;;) {
-    const chunk = await nextChunk(body, signal);
-    if (chunk === undefined) return { rows, isFull: false };
+    const { done, value: chunk } = await body.next().catch(ended);
+    if (done === true) return { rows, isFull: false };
     bytes += chunk.length;
     const batches = reader.push(chunk);
     if (!hasColumns && reader.columns !== undefined) {
@@ -124,32 +114,19 @@ async function readBody(
   }
 }
 
-/** Returns the next bytes; undefined at the end, and if the connection broke. */
-async function nextChunk(
-  body: ReadableStreamDefaultReader<Uint8Array> | undefined,
-  signal: AbortSignal,
-): Promise<Uint8Array | undefined> {
-  try {
-    return (await body?.read())?.value;
-  } catch {
-    signal.throwIfAborted();
-    return undefined;
-  }
+/** A connection that broke ends the answer: the rows before stay. */
+function ended(error: unknown): { readonly done: true; readonly value: undefined } {
+  if (error instanceof ClientError) return { done: true, value: undefined };
+  throw error;
 }
 
 /** The database answers a statement without rows with `{"dml":"OK","updated":3}`. */
 function changedRows(
   members: TableReader['members'],
-  response: Response,
-  requestId: string,
+  { status, requestId }: ClientResponse,
 ): { readonly changedRows?: number } {
-  const error = members.get('error');
-  if (typeof error === 'string') {
-    const { status } = response;
-    const details = { code: `http_${status}`, status, hint: undefined, position: undefined, requestId };
-    throw new ApiError(error, details);
-  }
-  if (members.size === 0) throw new ServerGone('The answer of the server is empty.');
+  if (members.has('error')) throw errorFromText(status, JSON.stringify(Object.fromEntries(members)), { requestId });
+  if (members.size === 0) throw cutOff({ requestId });
   const updated = members.get('updated');
   return typeof updated === 'number' ? { changedRows: updated } : {};
 }

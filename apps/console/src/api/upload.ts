@@ -1,8 +1,6 @@
-import { errorFromText, type Api } from './api.ts';
-import { ServerGone } from './api-error.ts';
-import { jsonOf } from './json-of.ts';
+import { writeRequest, writtenFrame } from '@svc/client/internal';
+import type { Api } from './api.ts';
 import type { FrameInfo } from './types.ts';
-import { uniqueId } from './unique-id.ts';
 
 /** What to do with a file: `create` refuses a handle that is taken. */
 export type UploadMode = 'create' | 'replace' | 'append';
@@ -18,36 +16,41 @@ export interface Upload {
   readonly encoding?: 'gzip' | 'zstd' | undefined;
 }
 
-/** Sends a file, and returns the metadata of its frame. `fetch` cannot say how much it has sent: this can. */
-export function sendFile(
+/** Sends a file, and returns the metadata of its frame. */
+export async function sendFile(
   api: Api,
   { handle, file, mode, params, encoding }: Upload,
-  observe: { readonly sent: (bytes: number) => void; readonly signal: AbortSignal },
+  { sent, signal }: { readonly sent: (bytes: number) => void; readonly signal: AbortSignal },
 ): Promise<FrameInfo> {
-  return new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest();
-    request.open(mode === 'append' ? 'POST' : 'PUT', api.url(`/frames/${encodeURIComponent(handle)}`, params));
-    const headers = {
-      ...api.authorization(),
-      'x-request-id': uniqueId(),
-      // Without a type the server recognizes the format by the first bytes. A browser would send that of the file's name.
-      'content-type': 'application/octet-stream',
-      ...(encoding && { 'content-encoding': encoding }),
-      ...(mode === 'create' && { 'if-none-match': '*' }),
-    };
-    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
-    request.upload.addEventListener('progress', ({ loaded }) => observe.sent(loaded));
-    request.addEventListener('load', () => {
-      const { status, responseText } = request;
-      const requestId = request.getResponseHeader('x-request-id') ?? undefined;
-      if (status >= 400) return reject(errorFromText(status, responseText, requestId));
-      jsonOf<FrameInfo>(new Response(responseText)).then(resolve, () =>
-        reject(new ServerGone('The answer of the server was cut off.')),
-      );
+  const target = { method: mode === 'append' ? 'POST' : 'PUT', handle } as const;
+  const request = writeRequest(target, { body: file }, { params, encoding, ifNew: mode === 'create', signal });
+  return writtenFrame(await api.by(fetchWithProgress(sent)).send(request));
+}
+
+/** Returns a `fetch` of the parts that an upload needs, which says how many bytes it has sent: that of the browser cannot. */
+function fetchWithProgress(sent: (bytes: number) => void): typeof fetch {
+  return (address, { method = 'GET', headers, body, signal } = {}) =>
+    new Promise((resolve, reject) => {
+      const request = new XMLHttpRequest();
+      request.open(method, address instanceof Request ? address.url : address);
+      new Headers(headers).forEach((value, name) => request.setRequestHeader(name, value));
+      request.upload.addEventListener('progress', ({ loaded }) => sent(loaded));
+      request.addEventListener('load', () => resolve(responseOf(request)));
+      request.addEventListener('error', () => reject(new TypeError('The connection to the server was lost.')));
+      request.addEventListener('abort', () => reject(new DOMException('The upload was cancelled.', 'AbortError')));
+      signal?.addEventListener('abort', () => request.abort(), { once: true });
+      request.send(body instanceof Blob ? body : null);
     });
-    request.addEventListener('error', () => reject(new ServerGone('The connection to the server was lost.')));
-    request.addEventListener('abort', () => reject(new DOMException('The upload was cancelled.', 'AbortError')));
-    observe.signal.addEventListener('abort', () => request.abort(), { once: true });
-    request.send(file);
-  });
+}
+
+function responseOf(request: XMLHttpRequest): Response {
+  const { status, responseText } = request;
+  const lines = request.getAllResponseHeaders().trim().split(/\r?\n/);
+  const headers = new Headers(
+    lines.map((line): [string, string] => {
+      const [name = '', ...value] = line.split(': ');
+      return [name, value.join(': ')];
+    }),
+  );
+  return new Response(responseText, { status, headers });
 }

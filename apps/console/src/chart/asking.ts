@@ -3,7 +3,7 @@ import type { Api } from '../api/api.ts';
 import { isCancelled, readQuery, type RunningSql } from '../api/queries.ts';
 import { askTable } from '../api/table.ts';
 import type { EngineName } from '../api/types.ts';
-import { uniqueId } from '../api/unique-id.ts';
+import { uniqueId } from '@svc/client/internal';
 import type { Ask } from './sql-reader.ts';
 
 /** What is known of the statements of a chart, a summary or a plan. */

@@ -1,4 +1,5 @@
-import { frameVersion } from '../api/frames.ts';
+import { ClientError, describeFrame } from '@svc/client/internal';
+import type { Api } from '../api/api.ts';
 import type { FrameInfo } from '../api/types.ts';
 import { FrameReplaced } from '../rows/load-window.ts';
 import type { AppState } from '../state/app-state.ts';
@@ -15,4 +16,14 @@ export async function confirmVersion(
   if (frame === undefined || (await frameVersion(app.api, frame.handle, signal)) === frame.version) return;
   void app.refreshFrames();
   throw new FrameReplaced('The frame has been replaced. Reload shows the newer version.');
+}
+
+/** Returns the current version of a frame; undefined if there is no such frame. */
+async function frameVersion(api: Api, handle: string, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    return (await describeFrame(api, handle, { signal })).version;
+  } catch (error) {
+    if (error instanceof ClientError && error.status === 404) return undefined;
+    throw error;
+  }
 }

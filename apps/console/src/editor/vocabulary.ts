@@ -1,5 +1,5 @@
 import type { Api } from '../api/api.ts';
-import { jsonOf } from '../api/json-of.ts';
+import { askTable } from '../api/table.ts';
 import type { ColumnInfo, EngineName } from '../api/types.ts';
 
 /** A function of an engine. */
@@ -69,14 +69,7 @@ export async function loadTsdbTables(api: Api): Promise<readonly TableInfo[]> {
 }
 
 async function loadRows(api: Api, engine: EngineName, sql: string): Promise<readonly (readonly unknown[])[]> {
-  const response = await api.request('/exec', {
-    method: 'POST',
-    params: { engine, fmt: 'json', limit: 10_000 },
-    headers: { 'content-type': 'application/sql' },
-    body: sql,
-  });
-  const { dataset } = await jsonOf<{ readonly dataset?: readonly (readonly unknown[])[] }>(response);
-  return dataset ?? [];
+  return (await askTable(api, sql, { engine, limit: 10_000 })).rows;
 }
 
 function frameFunction([name, parameters, description, isTable]: readonly unknown[]): FunctionInfo {

@@ -1,17 +1,17 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { ApiError } from '../api/api-error.ts';
+import { ClientError } from '@svc/client/internal';
 import { copyText } from '../panes/copy-text.ts';
 import { lazy } from '../panes/lazy.tsx';
 import type { RowSource } from '../rows/row-source.ts';
 import { formatCount } from '../state/format.ts';
-import { GoTo } from './GoTo.tsx';
 import { type GridCommand, listenToInput } from './grid-input.ts';
 import { createGridView, type GridView } from './grid-view.ts';
 import { selectCell, selectedRange } from './selection.ts';
 
 const overlays = () => import('./overlays.ts');
 const CellSheet = lazy(async () => (await overlays()).CellSheet);
+const GoTo = lazy(async () => (await overlays()).GoTo, null);
 
 /** After the first rows are painted; Safari has no idle callbacks. */
 const OVERLAYS_MS = 200;
@@ -70,7 +70,7 @@ export function Grid({ source, label, actions }: Props): JSX.Element {
       {failure !== undefined && (
         <div class="grid-failure" role="alert">
           <span>The rows could not be loaded: {failure.message}</span>
-          {failure instanceof ApiError && failure.hint !== undefined && <span>{failure.hint}</span>}
+          {failure instanceof ClientError && failure.hint !== undefined && <span>{failure.hint}</span>}
           <button type="button" onClick={() => source.retry()}>
             Try again
           </button>

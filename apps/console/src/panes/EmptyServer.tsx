@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { keepQuery } from '../api/frames.ts';
+import { keepRequest } from '@svc/client/internal';
 import type { AppState } from '../state/app-state.ts';
 import { canQuery, mayWrite } from '../state/permissions.ts';
 import { SAMPLE_HANDLE, SAMPLE_SQL } from '../state/sample-data.ts';
@@ -28,7 +28,7 @@ function FirstFrame({ app }: { readonly app: AppState }): JSX.Element {
       </div>
     );
   }
-  const command = `curl${curlToken(app)} -T trades.csv ${app.api.url('/frames/trades')}`;
+  const command = `curl${curlToken(app)} -T trades.csv ${app.api.url('frames/trades')}`;
   const hasLocal = app.info.value?.engines.includes('local') === true;
   return (
     <div class="empty">
@@ -56,7 +56,7 @@ function SampleButton({ app }: { readonly app: AppState }): JSX.Element {
     isBusy.value = true;
     error.value = undefined;
     try {
-      await keepQuery(app.api, { sql: SAMPLE_SQL, engine: 'local', handle: SAMPLE_HANDLE });
+      await app.api.send(keepRequest(SAMPLE_SQL, { engine: 'local', handle: SAMPLE_HANDLE }));
       await app.refreshFrames();
       app.openFrame(SAMPLE_HANDLE);
     } catch (thrown) {

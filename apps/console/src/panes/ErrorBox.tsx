@@ -1,11 +1,11 @@
 import type { JSX } from 'preact';
-import { ApiError } from '../api/api-error.ts';
+import { ClientError } from '@svc/client/internal';
 import { CopyButton } from './CopyButton.tsx';
 
 /** An error: what happened, what to do, and the id of the request, which the server's log has. */
 export function ErrorBox(props: { readonly error: Error; readonly children?: JSX.Element | undefined }): JSX.Element {
   const { error, children } = props;
-  const details = error instanceof ApiError ? error : undefined;
+  const details = error instanceof ClientError ? error : undefined;
   return (
     <div class="error-box" role="alert">
       <p class="sentence">{error.message}</p>

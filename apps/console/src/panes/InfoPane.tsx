@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { download } from '../api/download.ts';
-import { dropFrame, setTtl } from '../api/frames.ts';
+import { dropFrame, setFrameTtl } from '@svc/client/internal';
 import type { FrameInfo } from '../api/types.ts';
 import type { AppState } from '../state/app-state.ts';
 import { formatBytes, formatCount, formatTime, timeLeft } from '../state/format.ts';
@@ -90,14 +90,14 @@ function Downloads({ app, frame }: PaneProps): JSX.Element {
   const start = (format: string): void => {
     const fileName = `${frame.handle}.${format === 'arrow' ? 'arrows' : format}`;
     error.value = undefined;
-    download(app.api, { path: '/exp', params: { handle: frame.handle, fmt: format }, fileName }).catch(
+    download(app.api, { path: 'exp', params: { handle: frame.handle, fmt: format }, fileName }).catch(
       (thrown: unknown) => {
         const isCancelled = thrown instanceof DOMException && thrown.name === 'AbortError';
         if (!isCancelled) error.value = thrown instanceof Error ? thrown : new Error(String(thrown));
       },
     );
   };
-  const command = `curl${curlToken(app)} -o ${frame.handle}.csv '${app.api.url('/exp', { handle: frame.handle, fmt: 'csv' })}'`;
+  const command = `curl${curlToken(app)} -o ${frame.handle}.csv '${app.api.url('exp', { handle: frame.handle, fmt: 'csv' })}'`;
   return (
     <section>
       <h2>Download</h2>
@@ -144,7 +144,7 @@ function Expiry({ app, frame }: PaneProps): JSX.Element {
             key={ttl}
             type="button"
             disabled={isRunning}
-            onClick={() => change(() => setTtl(app.api, frame.handle, ttl))}
+            onClick={() => change(() => setFrameTtl(app.api, frame.handle, ttl))}
           >
             {title}
           </button>
@@ -152,7 +152,7 @@ function Expiry({ app, frame }: PaneProps): JSX.Element {
         <button
           type="button"
           disabled={isRunning || frame.expires === null}
-          onClick={() => change(() => setTtl(app.api, frame.handle, null))}
+          onClick={() => change(() => setFrameTtl(app.api, frame.handle, null))}
         >
           Keep
         </button>
@@ -202,14 +202,14 @@ interface Change {
   /** Whether one is on its way: a second one would be refused. */
   readonly isRunning: boolean;
   /** Makes a change and loads the list again. */
-  readonly change: (change: () => Promise<void>) => void;
+  readonly change: (change: () => Promise<unknown>) => void;
 }
 
 /** Makes changes of the frame, one at a time. */
 function useChange(app: AppState): Change {
   const error = useSignal<Error | undefined>(undefined);
   const isRunning = useSignal(false);
-  const run = async (change: () => Promise<void>): Promise<void> => {
+  const run = async (change: () => Promise<unknown>): Promise<void> => {
     error.value = undefined;
     isRunning.value = true;
     try {

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { ApiError } from '../api/api-error.ts';
+import { ClientError } from '@svc/client/internal';
 import type { FrameInfo } from '../api/types.ts';
 import { Dialog } from '../sheets/Dialog.tsx';
 import { ErrorBox } from '../panes/ErrorBox.tsx';
@@ -38,7 +38,7 @@ export function KeepSheet(props: {
         <NameField keeping={keeping} />
         <LifetimeField keeping={keeping} />
         {error && <ErrorBox error={error} />}
-        {((error instanceof ApiError && error.code === 'handle_exists') || keeping.canReplace.value) && (
+        {((error instanceof ClientError && error.code === 'handle_exists') || keeping.canReplace.value) && (
           <label class="check">
             <input
               type="checkbox"

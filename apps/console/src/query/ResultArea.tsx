@@ -15,7 +15,7 @@ import { DownloadMenu } from './DownloadMenu.tsx';
 import type { Answer } from './run.ts';
 import { answerText, incompleteText } from './run-text.ts';
 import type { QuerySession } from './session.ts';
-import { uniqueId } from '../api/unique-id.ts';
+import { uniqueId } from '@svc/client/internal';
 
 const Grid = lazy(async () => (await import('../grid/Grid.tsx')).Grid);
 const ChartPane = lazy(async () => (await import('../chart/ChartPane.tsx')).ChartPane);

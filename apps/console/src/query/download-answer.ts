@@ -1,5 +1,5 @@
 import type { Api, ApiRequest } from '../api/api.ts';
-import { download, saveBlob } from '../api/download.ts';
+import { blobOf, download, saveBlob } from '../api/download.ts';
 import type { EngineName, ServerInfo } from '../api/types.ts';
 
 /** A format that an answer can be downloaded in. */
@@ -38,7 +38,7 @@ export function downloadTarget({ engine, format, maxRows }: Pick<AnswerDownload,
   readonly params: NonNullable<ApiRequest['params']>;
 } {
   const limit = maxRows ?? undefined;
-  const path = format.format === 'json' ? '/exec' : '/exp';
+  const path = format.format === 'json' ? 'exec' : 'exp';
   return { path, params: { engine, fmt: format.format, limit } };
 }
 
@@ -49,6 +49,5 @@ export async function downloadAnswer(api: Api, request: AnswerDownload): Promise
   const file = `${fileName}.${format.extension}`;
   if (sql.length <= MAX_ADDRESS_SQL) return download(api, { path, params: { ...params, query: sql }, fileName: file });
   const headers = { 'content-type': 'application/sql' };
-  const response = await api.request(path, { method: 'POST', params, headers, body: sql });
-  saveBlob(await response.blob(), file);
+  saveBlob(await blobOf(await api.send({ method: 'POST', path, params, headers, body: sql })), file);
 }

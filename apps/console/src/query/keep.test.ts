@@ -43,11 +43,11 @@ test('an answer is downloaded in the formats of its engine', () => {
   expect(downloadFormats(undefined, 'local')).toEqual([]);
   expect(downloadFormats(undefined, 'tsdb').map(({ format }) => format)).toEqual(['csv', 'parquet', 'json']);
   expect(downloadTarget({ engine: 'local', format: csv, maxRows: null })).toEqual({
-    path: '/exp',
+    path: 'exp',
     params: { engine: 'local', fmt: 'csv', limit: undefined },
   });
   expect(downloadTarget({ engine: 'tsdb', format: { format: 'json', extension: 'json' }, maxRows: 10 })).toEqual({
-    path: '/exec',
+    path: 'exec',
     params: { engine: 'tsdb', fmt: 'json', limit: 10 },
   });
 });

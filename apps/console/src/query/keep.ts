@@ -1,5 +1,5 @@
+import { keepRequest, writtenFrame } from '@svc/client/internal';
 import type { Api } from '../api/api.ts';
-import { jsonOf } from '../api/json-of.ts';
 import type { EngineName, FrameInfo } from '../api/types.ts';
 
 /** What to keep, and how. */
@@ -33,12 +33,6 @@ export function defaultTtl(engine: EngineName): number | null {
 /** Stores the whole answer of a statement as a frame. The server runs the statement again. */
 export async function keepAnswer(api: Api, request: KeepRequest): Promise<FrameInfo> {
   const { sql, engine, handle, ttl, canReplace, requestId, signal } = request;
-  const response = await api.request('/frames', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...(!canReplace && { 'if-none-match': '*' }) },
-    body: JSON.stringify({ sql, engine, ...(handle !== '' && { handle }), ...(ttl !== null && { ttl }) }),
-    requestId,
-    signal,
-  });
-  return await jsonOf<FrameInfo>(response);
+  const options = { engine, handle: handle || undefined, ttl: ttl ?? undefined, ifNew: !canReplace, requestId, signal };
+  return writtenFrame(await api.send(keepRequest(sql, options)));
 }

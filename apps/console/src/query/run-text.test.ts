@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { answerText, incompleteText, ordinal, outcomeText, progressText } from './run-text.ts';
 
 const plain = (text: string | undefined): string | undefined => text?.replaceAll('\u202f', ' ');
-const running = { state: 'running', elapsedMs: 0 } as const;
+const running = { id: '1', engine: 'local', state: 'running', elapsedMs: 0, rows: 0, bytes: 0 } as const;
 
 describe('while a statement runs', () => {
   test.each([

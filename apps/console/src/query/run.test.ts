@@ -117,7 +117,7 @@ describe('a run', () => {
     await runner.run(REQUEST);
     expect(statements()[0]).toMatchObject({
       method: 'POST',
-      url: `/exp?engine=local&fmt=arrow&limit=${MAX_ROWS + 1}`,
+      url: `/exp?fmt=arrow&engine=local&limit=${MAX_ROWS + 1}`,
       body: 'select 1',
     });
     expect(runner.state.value).toMatchObject({ kind: 'done', end: 'complete', timing: { queueMs: 1, executeMs: 2 } });
@@ -174,13 +174,13 @@ describe('a run', () => {
   test('that ends before its columns fails', async () => {
     handle = (_request, response) => response.end('<h1>');
     await runner.run(REQUEST);
-    expect(runner.state.value).toMatchObject({ kind: 'failed', error: { name: 'ServerGone' } });
+    expect(runner.state.value).toMatchObject({ kind: 'failed', error: { code: 'connection_lost' } });
   });
 
   test('of a server that is gone fails', async () => {
     handle = (_request, response) => response.destroy();
     await runner.run(REQUEST);
-    expect(runner.state.value).toMatchObject({ kind: 'failed', error: { name: 'ServerGone' } });
+    expect(runner.state.value).toMatchObject({ kind: 'failed', error: { code: 'unreachable' } });
   });
 
   test('with more rows than a page holds ends the stream', SLOW, async () => {
@@ -277,7 +277,7 @@ describe('the time-series database', () => {
     handle = (_request, response) =>
       response.end('{"query":"x","columns":[{"name":"a","type":"LONG"}],"dataset":[["1"],[null]],"count":2}');
     await runner.run(tsdb);
-    expect(statements()[0]?.url).toBe(`/exec?engine=tsdb&fmt=json&limit=${MAX_ROWS + 1}&quoteLargeNum=true`);
+    expect(statements()[0]?.url).toBe(`/exec?fmt=json&engine=tsdb&limit=${MAX_ROWS + 1}&quoteLargeNum=true`);
     expect(runner.answer.value?.rows.batches).toEqual([{ kind: 'json', rows: [['"1"'], ['null']], rowCount: 2 }]);
   });
 

@@ -4,7 +4,7 @@ import { endQuery, isCancelled, type RunningSql } from '../api/queries.ts';
 import type { ServerTiming } from '../api/server-timing.ts';
 import { runSql, type SqlAnswer } from '../api/sql-stream.ts';
 import type { ColumnInfo, EngineName } from '../api/types.ts';
-import { uniqueId } from '../api/unique-id.ts';
+import { uniqueId } from '@svc/client/internal';
 import type { AnswerBatch, AnswerEnd } from '../rows/answer-batch.ts';
 import type { RowSource } from '../rows/row-source.ts';
 import { watchProgress } from './progress.ts';

@@ -1,5 +1,5 @@
+import { ClientError } from '@svc/client/internal';
 import { effect, type ReadonlySignal, signal, untracked } from '@preact/signals';
-import { ApiError } from '../api/api-error.ts';
 import type { EngineName } from '../api/types.ts';
 import type { Editor } from '../editor/editor.ts';
 import { errorPlace } from '../editor/error-place.ts';
@@ -158,7 +158,7 @@ function report(app: AppState, state: EndState, rows: number | undefined): void 
 
 /** Marks the place of an error in the editor, if the text there is still the one that ran. */
 function markError(state: EndState, editor: Editor | undefined): void {
-  if (state.kind !== 'failed' || editor === undefined || !(state.error instanceof ApiError)) return;
+  if (state.kind !== 'failed' || editor === undefined || !(state.error instanceof ClientError)) return;
   const { position, message } = state.error;
   const { sql, from, engine } = state.request;
   const isThere = editor.text().slice(from, from + sql.length) === sql;

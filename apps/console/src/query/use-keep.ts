@@ -2,7 +2,7 @@ import { type ReadonlySignal, type Signal, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { endQuery } from '../api/queries.ts';
 import type { FrameInfo } from '../api/types.ts';
-import { uniqueId } from '../api/unique-id.ts';
+import { uniqueId } from '@svc/client/internal';
 import type { AppState } from '../state/app-state.ts';
 import { defaultTtl, keepAnswer } from './keep.ts';
 import type { RunRequest } from './run.ts';

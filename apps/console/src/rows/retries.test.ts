@@ -1,13 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { ApiError, ServerGone } from '../api/api-error.ts';
+import { ClientError } from '@svc/client/internal';
 import { createRetries } from './retries.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-function refused(status: number, retryAfterMs?: number): ApiError {
-  const details = { code: `http_${status}`, status, hint: undefined, position: undefined, requestId: undefined };
-  return new ApiError('Refused.', { ...details, ...(retryAfterMs !== undefined && { retryAfterMs }) });
+function refused(status: number, retryAfterMs?: number): ClientError {
+  return new ClientError('Refused.', { code: `http_${status}`, status, retryAfterMs });
 }
 
 /** When something is tried again that fails five times in the same way. */
@@ -24,7 +23,7 @@ function timesOf(error: Error): number[] {
 }
 
 test.each([
-  ['a server that is gone', new ServerGone('Gone.'), [500, 1500, 3500, 7500, 15_500]],
+  ['a server that is gone', new ClientError('Gone.', { code: 'unreachable' }), [500, 1500, 3500, 7500, 15_500]],
   ['a server that is busy', refused(503), [500, 1500, 3500, 7500, 15_500]],
   ['a server that says when', refused(503, 3000), [3000, 6000, 9000, 13_000, 21_000]],
   ['too many requests', refused(429, 10_000), [10_000, 20_000, 30_000, 40_000, 50_000]],

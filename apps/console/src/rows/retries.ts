@@ -1,5 +1,6 @@
 import { type Signal, signal } from '@preact/signals';
-import { ApiError, ServerGone } from '../api/api-error.ts';
+import { ClientError } from '@svc/client/internal';
+import { askedMs } from '../api/api.ts';
 
 const DELAYS_MS = [500, 1000, 2000, 4000];
 const MAX_DELAY_MS = 8000;
@@ -33,7 +34,7 @@ export function createRetries(again: () => void): Retries {
       clearTimeout(timer);
       if (!isTemporary(error)) return;
       const delayMs = DELAYS_MS[failures] ?? MAX_DELAY_MS;
-      timer = setTimeout(retry, Math.max(delayMs, (error instanceof ApiError && error.retryAfterMs) || 0));
+      timer = setTimeout(retry, Math.max(delayMs, askedMs(error)));
       failures += 1;
     },
     succeed() {
@@ -45,5 +46,5 @@ export function createRetries(again: () => void): Retries {
 
 /** The server is not there, or is busy: the same request can succeed later. */
 function isTemporary(error: unknown): boolean {
-  return error instanceof ServerGone || (error instanceof ApiError && [429, 502, 503, 504].includes(error.status));
+  return error instanceof ClientError && [undefined, 429, 502, 503, 504].includes(error.status);
 }

@@ -1,5 +1,4 @@
 import type { ColumnInfo } from '../api/types.ts';
-import { quotedName } from '../state/quote-name.ts';
 import type { CellRange } from './row-source.ts';
 
 /** The rows of a window, by level: a window with too many bytes is loaded again as smaller ones. */
@@ -86,9 +85,4 @@ function columnGroups(columns: readonly ColumnInfo[]): readonly ColumnGroup[] {
     const first = i * GROUP_COLUMNS;
     return { first, last: Math.min(columns.length, first + GROUP_COLUMNS) - 1, isJson: false };
   });
-}
-
-/** Returns the `cols` parameter for some columns. */
-export function columnsParameter(columns: readonly ColumnInfo[]): string {
-  return columns.map(({ name }) => quotedName(name)).join(',');
 }

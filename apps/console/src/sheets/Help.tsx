@@ -33,7 +33,7 @@ export function Help({ app }: { readonly app: AppState }): JSX.Element {
       </div>
       <p class="more">
         Keys without Ctrl or Alt work outside of text fields. The API of this server is described at{' '}
-        <a href={app.api.url('/docs')} target="_blank" rel="noreferrer">
+        <a href={app.api.url('docs')} target="_blank" rel="noreferrer">
           /docs
         </a>
         .

@@ -6,7 +6,7 @@ import { faultOf, optionsFor, type UploadOptions, uploadOf } from '../state/uplo
 import { Dialog } from './Dialog.tsx';
 import { Icon } from '../panes/Icon.tsx';
 import { UploadForm } from './UploadForm.tsx';
-import { uniqueId } from '../api/unique-id.ts';
+import { uniqueId } from '@svc/client/internal';
 import { takeTypedAhead } from './typed-ahead.ts';
 
 interface Item {

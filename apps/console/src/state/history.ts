@@ -1,6 +1,6 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { EngineName } from '../api/types.ts';
-import { uniqueId } from '../api/unique-id.ts';
+import { uniqueId } from '@svc/client/internal';
 import { ENGINES, objectFrom, oneOf } from './parse-tab.ts';
 import type { Store } from './store.ts';
 

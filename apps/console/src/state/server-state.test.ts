@@ -160,7 +160,7 @@ describe('a server that is gone', () => {
     const { server, state } = create();
     await pass(0);
     server.isUp = false;
-    await expect(state.api.request('/exec')).rejects.toThrow('The server does not answer.');
+    await expect(state.api.send({ path: 'exec' })).rejects.toThrow('The server does not answer.');
     expect([state.connection.value, handles(state)]).toEqual(['gone', ['a']]);
     server.isUp = true;
     await pass(1000);

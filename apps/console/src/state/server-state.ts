@@ -1,8 +1,7 @@
+import { type ClientError, readJson } from '@svc/client/internal';
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
-import type { Api, ApiObserver } from '../api/api.ts';
-import { ApiError } from '../api/api-error.ts';
+import { type Api, type ApiObserver, askedMs, isRefusal } from '../api/api.ts';
 import { type FrameList, readFrames } from '../api/frames.ts';
-import { jsonOf } from '../api/json-of.ts';
 import type { FrameInfo, ServerInfo } from '../api/types.ts';
 
 /** The state of the connection: `loading` until the first answer, `signed-out` if the server wants a token. */
@@ -19,9 +18,9 @@ export interface ServerState {
   /** False until the list has come once. */
   readonly hasFrames: ReadonlySignal<boolean>;
   /** Why the list could not be loaded, other than by a server that is gone. */
-  readonly framesFailure: ReadonlySignal<ApiError | undefined>;
+  readonly framesFailure: ReadonlySignal<ClientError | undefined>;
   /** Why the last credentials were refused; the server's error for a request without any is one, too. */
-  readonly refusal: ReadonlySignal<ApiError | undefined>;
+  readonly refusal: ReadonlySignal<ClientError | undefined>;
   /** When a server that is gone is asked again, in milliseconds since 1970; undefined: it is asked now. */
   readonly retryAtMs: ReadonlySignal<number | undefined>;
   /** How far the server's clock is ahead of this one, in milliseconds: times of the server are judged by it. */
@@ -118,7 +117,7 @@ export function createServerState(connect: (observer: ApiObserver) => Api): Serv
 
 /** How long a busy server asked to be left alone. */
 function waitMs({ framesFailure }: ReturnType<typeof createFacts>): number {
-  return framesFailure.peek()?.retryAfterMs ?? 0;
+  return askedMs(framesFailure.peek());
 }
 
 /** The server says whole seconds, and its answer takes a while: less of a difference is none. */
@@ -138,14 +137,14 @@ function createFacts() {
     info: signal<ServerInfo | undefined>(undefined),
     frames: signal<readonly FrameInfo[]>([]),
     hasFrames: signal(false),
-    framesFailure: signal<ApiError | undefined>(undefined),
-    refusal: signal<ApiError | undefined>(undefined),
+    framesFailure: signal<ClientError | undefined>(undefined),
+    refusal: signal<ClientError | undefined>(undefined),
     retryAtMs: signal<number | undefined>(undefined),
     clockAheadMs: signal(0),
   };
 }
 
-function refuse({ refusal, connection }: ReturnType<typeof createFacts>, error: ApiError): void {
+function refuse({ refusal, connection }: ReturnType<typeof createFacts>, error: ClientError): void {
   refusal.value = error;
   connection.value = 'signed-out';
 }
@@ -185,13 +184,13 @@ function createLoader(api: Api, facts: ReturnType<typeof createFacts>) {
     });
   }
   async function fail(thrown: unknown): Promise<void> {
-    if (thrown instanceof ApiError && thrown.status !== 401) {
+    if (isRefusal(thrown) && thrown.status !== 401) {
       framesFailure.value = thrown;
       info.value ??= await readInfo(api).catch(() => undefined);
       if (info.peek() !== undefined && connection.peek() !== 'signed-out') connection.value = 'ready';
     } else framesFailure.value = undefined;
     // An answer that was cut off, or that is not of this server.
-    if (connection.peek() === 'loading' || !(thrown instanceof ApiError)) {
+    if (connection.peek() === 'loading' || !isRefusal(thrown)) {
       if (connection.peek() !== 'signed-out') connection.value = 'gone';
     }
   }
@@ -215,7 +214,7 @@ function createLoader(api: Api, facts: ReturnType<typeof createFacts>) {
 }
 
 async function readInfo(api: Api): Promise<ServerInfo> {
-  const info = await jsonOf<ServerInfo>(await api.request('/info'));
+  const info = await readJson<ServerInfo>(await api.send({ path: 'info' }));
   if (!Array.isArray(info.engines)) throw new TypeError('The answer says nothing about the server.');
   return info;
 }

@@ -1,6 +1,6 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import type { EngineName } from '../api/types.ts';
-import { uniqueId } from '../api/unique-id.ts';
+import { uniqueId } from '@svc/client/internal';
 import type { TabPatch } from './app-state.ts';
 import { MAX_SQL_LENGTH, objectFrom, parseTab } from './parse-tab.ts';
 import type { Store } from './store.ts';

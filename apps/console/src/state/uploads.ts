@@ -2,7 +2,7 @@ import { type ReadonlySignal, signal } from '@preact/signals';
 import type { Api } from '../api/api.ts';
 import type { sendFile, Upload } from '../api/upload.ts';
 import type { FrameInfo } from '../api/types.ts';
-import { uniqueId } from '../api/unique-id.ts';
+import { uniqueId } from '@svc/client/internal';
 
 /** An upload that runs or has ended. `storing`: all is sent, and the server works on it. */
 export interface UploadJob {

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import '../style/chart.css';
 import '../style/summary.css';
-import { ApiError } from '../api/api-error.ts';
+import { ClientError } from '@svc/client/internal';
 import type { AppState } from '../state/app-state.ts';
 import { AskBar } from '../chart/AskBar.tsx';
 import { createAsking } from '../chart/asking.ts';
@@ -44,7 +44,7 @@ export function SummaryPane({ app, source, rowCount }: SummaryPaneProps): JSX.El
           (summary): Result => ({ summary }),
           (error: unknown): Result => {
             // A statement that this column's type does not allow; anything else ends the summary.
-            if (error instanceof ApiError && error.code === 'invalid_sql') return { error: error.message };
+            if (error instanceof ClientError && error.code === 'invalid_sql') return { error: error.message };
             throw error;
           },
         );
