@@ -3,17 +3,26 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { basename, delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const CACHE = fileURLToPath(new URL('../node_modules/.cache', import.meta.url));
 const OLDEST = [3, 11];
 /** Names on the path, and the versions of pyenv. */
 const NAMES = ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.11'];
-const PYENV_VERSIONS = join(process.env.PYENV_ROOT ?? join(homedir(), '.pyenv'), 'versions');
+/** Where pyenv may be. Its programs on the path need the home directory it was installed in. */
+const PYENV_ROOTS = [
+  process.env.PYENV_ROOT ?? join(homedir(), '.pyenv'),
+  ...(process.env.PATH ?? '')
+    .split(delimiter)
+    .flatMap((folder) => (basename(folder) === 'shims' ? [dirname(folder)] : [])),
+];
 
 /** Describes in a sentence what is missing to run Python here. */
 export class SetUpError extends Error {}
+
+/** There is no Python that is new enough. */
+export class MissingPython extends SetUpError {}
 
 /** Returns the first Python that is new enough, and its version. */
 function findPython(oldest) {
@@ -25,12 +34,12 @@ function findPython(oldest) {
     older.push(version.join('.'));
   }
   const instead = older.length === 0 ? 'there is none here' : `here is ${older.join(', ')}`;
-  throw new SetUpError(`Python ${oldest.join('.')} or newer is needed: ${instead}.`);
+  throw new MissingPython(`Python ${oldest.join('.')} or newer is needed: ${instead}.`);
 }
 
 function ofPyenv() {
-  if (!existsSync(PYENV_VERSIONS)) return [];
-  return readdirSync(PYENV_VERSIONS).map((version) => join(PYENV_VERSIONS, version, 'bin', 'python3'));
+  const folders = PYENV_ROOTS.map((root) => join(root, 'versions')).filter((folder) => existsSync(folder));
+  return folders.flatMap((folder) => readdirSync(folder).map((version) => join(folder, version, 'bin', 'python3')));
 }
 
 function versionOf(command) {
