@@ -1,6 +1,6 @@
 // The cost of metrics: a small read of a frame, by handle, over 16 connections, with metrics and without, in CPU time of the
-// server, which has one core, and the client the other. Also the time that counting a request takes by itself, and the time
-// of a scrape.
+// server, which has one core, and the client the other. A second server without metrics shows how far equal servers differ.
+// Also the time that counting a request takes by itself, and the time of a scrape.
 import { readdirSync, readFileSync } from 'node:fs';
 import { createMetrics } from '../apps/server/dist/metrics/metrics.js';
 import { pin } from '../tools/process-resources.js';
@@ -10,17 +10,15 @@ import { load } from './load.js';
 import { median } from './measure.js';
 
 /** Processes of each side: the same program may be compiled to faster or slower code. */
-const GENERATIONS = 12;
+const GENERATIONS = 16;
 const ROUNDS = 10;
 const WARM_UP = 5;
 const SCRAPES = 20;
-const LOAD = { connections: 16, seconds: 0.3 };
+const LOAD = { connections: 16, seconds: 0.25 };
 const [SERVER_CORE, CLIENT_CORE] = ['0', '1'];
 
-const SIDES = {
-  off: { SERVICE_METRICS_ENABLED: 'false' },
-  metrics: {},
-};
+const OFF = { SERVICE_METRICS_ENABLED: 'false' };
+const SIDES = { off: OFF, metrics: {}, 'off, too': OFF };
 
 /** The CPU time of all threads of a process, in microseconds. */
 function cpuOf(pid) {
@@ -91,14 +89,18 @@ function countingMicros() {
   return Math.min(...rounds);
 }
 
+/** Returns the items from the one at a place on, then those before it. */
+const rotated = (items, place) => items.map((_, i) => items[(i + place) % items.length]);
+
 pin(process.pid, CLIENT_CORE);
 const generations = [];
 const scrapes = [];
 for (let i = 0; i < GENERATIONS; i++) {
   const started = {};
   try {
-    for (const [name, env] of Object.entries(SIDES)) started[name] = await startSide(env);
-    const sides = Object.fromEntries(Object.entries(started).map(([name, { run }]) => [name, run]));
+    const names = rotated(Object.keys(SIDES), i);
+    for (const name of names) started[name] = await startSide(SIDES[name]);
+    const sides = Object.fromEntries(names.map((name) => [name, started[name].run]));
     generations.push(await interleave(sides, { rounds: ROUNDS, warmUp: WARM_UP }));
     scrapes.push(...(await started.metrics.scrape()));
   } finally {
@@ -108,19 +110,27 @@ for (let i = 0; i < GENERATIONS; i++) {
 const rounded = (value, digits = 3) => Number(value.toFixed(digits));
 /** The medians of a side in each generation. */
 const medians = (name, key) => generations.map((sides) => median(sides[name].map((value) => value[key])));
-const [off, on] = ['off', 'metrics'].map((name) => medians(name, 'cpuMicros'));
-const ratios = on.map((value, i) => value / off[i]).toSorted((a, b) => a - b);
+const cpu = Object.fromEntries(Object.keys(SIDES).map((name) => [name, medians(name, 'cpuMicros')]));
 const counting = countingMicros();
-const summary = {
-  off: { 'CPU µs': rounded(median(off), 1), 'answers/s': Math.round(median(medians('off', 'perSecond'))) },
-  metrics: {
-    'CPU µs': rounded(median(on), 1),
-    'answers/s': Math.round(median(medians('metrics', 'perSecond'))),
+const summary = Object.fromEntries(Object.keys(SIDES).map((name) => [name, summaryOf(name)]));
+summary['counting by itself'] = { 'CPU µs': rounded(counting), ratio: rounded(1 + counting / median(cpu.off)) };
+
+function summaryOf(name) {
+  // Each side relative to the others without metrics.
+  const others = Object.keys(SIDES).filter((other) => other !== name && SIDES[other] === OFF);
+  const ratios = cpu[name]
+    .map((value, i) => value / (others.reduce((sum, other) => sum + cpu[other][i], 0) / others.length))
+    .toSorted((a, b) => a - b);
+  const rounds = generations.flatMap((sides) => sides[name].map(({ cpuMicros }) => cpuMicros));
+  return {
+    'CPU µs': rounded(median(cpu[name]), 1),
+    'least of all rounds': rounded(Math.min(...rounds), 1),
+    'answers/s': Math.round(median(medians(name, 'perSecond'))),
     ratio: rounded(median(ratios)),
     quartiles: [0.25, 0.75].map((share) => rounded(ratios[Math.round(share * (ratios.length - 1))])).join(' to '),
-  },
-  'counting by itself': { 'CPU µs': rounded(counting), ratio: rounded(1 + counting / median(off)) },
-};
+  };
+}
+
 const scrapeMs = rounded(median(scrapes), 2);
 console.table(summary);
 console.log(`A scrape takes ${scrapeMs} ms.`);
