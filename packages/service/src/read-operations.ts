@@ -84,8 +84,8 @@ export function notFound(handle: string): never {
   throw new ServiceError('handle_not_found', `There is no frame ${quoted(handle)}.`);
 }
 
-/** The most handles that are compared: it takes a few milliseconds. */
-const MAX_COMPARED = 1000;
+/** The most handles that are compared: clients that wait for a frame ask for it again and again. */
+const MAX_COMPARED = 200;
 
 /** Any two shorter handles are close to each other. */
 const MIN_LENGTH = 3;
