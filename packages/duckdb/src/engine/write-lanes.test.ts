@@ -116,6 +116,19 @@ describe('the rows of an upload are in order', () => {
   });
 });
 
+test('values with dictionaries are found by their Bloom filters', async () => {
+  const total = 60_000;
+  const path = newPath();
+  await write(payloads({ total, batchRows: () => 3000, valueAt: (row) => 2 * Math.floor(row / 3000) }), path);
+  const from = `FROM read_parquet(${sqlText(path)})`;
+  const metadata = `SELECT count(bloom_filter_offset)::VARCHAR FROM parquet_metadata(${sqlText(path)})`;
+  expect(Number((await engine.call({ op: 'texts', sql: metadata })).flat()[0])).toBeGreaterThan(10);
+  for (const value of numbers(42)) {
+    const found = await engine.call({ op: 'texts', sql: `SELECT count(*)::VARCHAR ${from} WHERE x = ${value}` });
+    expect([value, found]).toEqual([value, [[value % 2 === 0 && value < 40 ? '3000' : '0']]]);
+  }
+});
+
 describe('nothing is left of an upload', () => {
   test('that fails while it is written in lanes', async () => {
     const path = newPath();
