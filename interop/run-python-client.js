@@ -22,7 +22,8 @@ export async function runPythonClient(suite, { python, row, args = [], env = {},
   const server = await startServer();
   const folder = mkdtempSync(join(tmpdir(), 'svc-client-'));
   const program = fileURLToPath(new URL(`${suite}/clients.py`, import.meta.url));
-  const isRecorded = isAsRecorded(suite, row, run([program, server.grpc, ...args], folder));
+  const steps = { PYTHONPATH: fileURLToPath(new URL('.', import.meta.url)), PYTHONDONTWRITEBYTECODE: '1' };
+  const isRecorded = isAsRecorded(suite, row, run([program, server.grpc, ...args], folder, steps));
   rmSync(folder, { recursive: true });
   await server.stop();
   const tls = await startTlsServer();

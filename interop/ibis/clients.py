@@ -9,6 +9,7 @@ import adbc_driver_flightsql.dbapi as adbc
 import ibis
 import pandas as pd
 import pyarrow as pa
+from client_steps import equal, refuses, run_steps
 
 ADDRESS = f"grpc://{sys.argv[1]}"
 AT = dt.datetime(2024, 1, 2, 3, 4, 5, 678901)
@@ -23,21 +24,6 @@ ROWS = pa.table(
         "parts": [[1, 2], None, []],
     }
 )
-
-
-def equal(found, expected):
-    if found != expected:
-        raise AssertionError(f"{found!r} is not {expected!r}")
-
-
-def refuses(message, step):
-    try:
-        step()
-    except Exception as error:
-        if message not in str(error):
-            raise
-        return
-    raise AssertionError(f"No error says {message!r}.")
 
 
 def drop(server, *names):
@@ -113,7 +99,4 @@ STEPS = [
 
 if __name__ == "__main__":
     with adbc.connect(ADDRESS, autocommit=True) as connection:
-        server = ibis.gizmosql.from_connection(connection)
-        for kind, what, step in STEPS:
-            step(server)
-            print(kind, what, flush=True)
+        run_steps(STEPS, ibis.gizmosql.from_connection(connection))

@@ -6,8 +6,10 @@ import decimal
 import os
 import sys
 
+import client_steps
 import py4j.protocol
 import pyspark.errors
+from client_steps import equal, run_steps
 from pyspark.sql import SparkSession
 
 os.environ["TZ"] = "UTC"
@@ -68,19 +70,8 @@ def run_sql(*statements):
     connection.close()
 
 
-def equal(found, expected):
-    if found != expected:
-        raise AssertionError(f"{found!r} is not {expected!r}")
-
-
 def refuses(message, step):
-    try:
-        step()
-    except ERRORS as error:
-        if message not in str(error):
-            raise
-        return
-    raise AssertionError(f"No error says {message!r}.")
+    client_steps.refuses(message, step, ERRORS)
 
 
 def read_frames():
@@ -196,7 +187,5 @@ STEPS = [
 ]
 
 if __name__ == "__main__":
-    for kind, what, step in STEPS:
-        step()
-        print(kind, what, flush=True)
+    run_steps(STEPS)
     spark.stop()
