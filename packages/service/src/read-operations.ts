@@ -81,7 +81,15 @@ export function createReadOperations({ store, observe, begin }: ReadParts): Read
 
 /** Throws the error of a frame that does not exist. */
 export function notFound(handle: string): never {
-  throw new ServiceError('handle_not_found', `There is no frame ${quoted(handle)}.`);
+  throw noFrame(handle);
+}
+
+function noFrame(handle: string, hint?: string): ServiceError {
+  return new ServiceError(
+    'handle_not_found',
+    `There is no frame ${quoted(handle)}.`,
+    hint === undefined ? {} : { hint },
+  );
 }
 
 /** The most handles that are compared: clients that wait for a frame ask for it again and again. */
@@ -93,9 +101,7 @@ const MIN_LENGTH = 3;
 /** Returns the error of a frame that does not exist. A caller who may list handles gets the nearest one as a hint. */
 export async function missingFrame(store: Store, call: Call, handle: string): Promise<ServiceError> {
   const nearest = isAllowed(call, 'listFrames') ? await nearestHandle(store, call.tenant, handle) : undefined;
-  return new ServiceError('handle_not_found', `There is no frame ${quoted(handle)}.`, {
-    ...(nearest !== undefined && { hint: `Did you mean ${quoted(nearest)}? GET /frames lists all handles.` }),
-  });
+  return noFrame(handle, nearest && `Did you mean ${quoted(nearest)}? GET /frames lists all handles.`);
 }
 
 async function nearestHandle(store: Store, tenant: string, handle: string): Promise<string | undefined> {
