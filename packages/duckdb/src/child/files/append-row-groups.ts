@@ -39,7 +39,7 @@ export async function appendRowGroups(path: string, { lanes, groupRows }: Append
   try {
     const file = await open(path, 'r+');
     files.push(file);
-    const added: Lane[] = [];
+    const added: LaneFile[] = [];
     for (const lane of lanes) {
       const handle = await open(lane, 'r');
       files.push(handle);
@@ -51,7 +51,7 @@ export async function appendRowGroups(path: string, { lanes, groupRows }: Append
   }
 }
 
-async function appendLanes(file: FileHandle, lanes: readonly Lane[], groupRows: number): Promise<void> {
+async function appendLanes(file: FileHandle, lanes: readonly LaneFile[], groupRows: number): Promise<void> {
   const old = await footerIn(file);
   const fields = new ThriftCursor(old.footer).struct();
   for (const lane of lanes) {
@@ -75,7 +75,7 @@ async function appendLanes(file: FileHandle, lanes: readonly Lane[], groupRows: 
 }
 
 /** A file with row groups to append. */
-interface Lane {
+interface LaneFile {
   readonly fields: ThriftStruct;
   /** The bytes of each row group, then the rest up to the footer. */
   readonly ranges: readonly MovedRange[];
@@ -89,7 +89,7 @@ interface MovedRange {
   shift: number;
 }
 
-async function openLane(file: FileHandle): Promise<Lane> {
+async function openLane(file: FileHandle): Promise<LaneFile> {
   const { footer, at } = await footerIn(file);
   const { chunks, groupRows } = layoutOf(footer);
   const ends = groupRows.map(() => 0);
@@ -146,7 +146,7 @@ function isSame(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
 }
 
 /** The row groups of a lane, with the positions of their bytes in the other file. */
-function movedGroups({ fields, ranges }: Lane): readonly ThriftStruct[] {
+function movedGroups({ fields, ranges }: LaneFile): readonly ThriftStruct[] {
   const rest = ranges.at(-1)?.shift ?? NaN;
   return thriftStructs(fields.get(FILE.rowGroups)).map((group, i) => {
     const { end = 0, shift = NaN } = ranges[i] ?? {};
