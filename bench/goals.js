@@ -52,7 +52,7 @@ export const GOALS = [
   },
   {
     what: 'first 1000 rows, other windows: CPU time of the server, ms',
-    note: 'In a profile, the encoding kernel takes 21 % of it, the system call that sends the response 15 %, slices of columns 10 %, and the HTTP server of Node with its promises most of the rest. The goal is less than kernel, system call and a bare HTTP response take together. The best round took 0.31 ms.',
+    note: 'In a profile, the encoding kernel takes a fifth of it, the system call that sends the response 9.5 %, and garbage collection 8.4 %; the rest is a long tail, of which no function takes more than 2.6 %. The best round took 0.31 ms.',
     of: 'one-core',
     ...atMost(0.22),
     reached: (summary) => row(summary, { what: 'other windows', peer: SVC })?.['CPU of the server, ms each'],
