@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseHandle } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
 import { expect } from 'vitest';
 import { createBackup } from '../src/store/backup/create-backup.ts';
@@ -18,7 +19,7 @@ interface Writers {
   stop(): Promise<void>;
 }
 
-/** Starts to append to one frame, to replace another, to alternate both on a third that expires, and to make and drop. */
+/** Starts to append to one frame, replace another, do both to a third that expires, rename one, and make and drop one. */
 function startWriters(store: DurableStore): Writers {
   const stopped = new AbortController();
   let appended = 0;
@@ -35,6 +36,7 @@ function startWriters(store: DurableStore): Writers {
       if (round % 3 === 1) await store.put(refOf('expiring'), longFrame(2), TTL);
       else await store.append(refOf('expiring'), longFrame(2));
     }),
+    again((round) => store.rename(refOf(`moving-${(round - 1) % 2}`), parseHandle(`moving-${round % 2}`))),
     again(async (round) => {
       await store.put(refOf('dropped'), longFrame(round), TTL);
       await store.drop(refOf('dropped'));
@@ -57,6 +59,7 @@ export async function backUpAmongChanges(
   const store = await fixture.open({ cacheBytes: 0, mergeAbove: 8 });
   for (const handle of ['appended', 'replaced', 'still']) await store.put(refOf(handle), longFrame(0));
   await store.put(refOf('expiring'), longFrame(2), TTL);
+  await store.put(refOf('moving-0'), longFrame(5));
   const writers = startWriters(store);
   try {
     for (let round = 0; round < backups; round += 1) {
@@ -86,6 +89,7 @@ async function checkRestored(directory: string, atLeast: number, atMost: number)
     expect(await rows('still')).toBe(0);
     expect(await rows('replaced')).toBeGreaterThanOrEqual(0);
     expect([2, 4, 6]).toContain(await rows('expiring'));
+    expect([await rows('moving-0'), await rows('moving-1')]).toContain(5);
     for (const { handle, expires } of await store.list('default')) {
       expect({ handle, isExpiring: expires !== null }).toEqual({ handle, isExpiring: /expiring|dropped/.test(handle) });
     }

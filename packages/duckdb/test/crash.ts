@@ -15,19 +15,21 @@ import { createTestFiles } from '../src/testing/test-files.ts';
 const program = fileURLToPath(new URL('../dist/testing/crash-writer.js', import.meta.url));
 
 /** What a handle may hold: undefined = there is no frame. */
-type Possible = CrashState | undefined;
+type Possible = (CrashState & { readonly handle: string }) | undefined;
 
 const idsOf = ({ start, count }: CrashChange): number[] => Array.from({ length: count }, (_, i) => start + i);
 
 function after(state: Possible, change: CrashChange): Possible {
   if (change.kind === 'drop') return undefined;
-  if (change.kind === 'put') return { ids: idsOf(change), isExpiring: change.isExpiring };
+  const { handle, to = handle } = change;
+  if (change.kind === 'put') return { handle, ids: idsOf(change), isExpiring: change.isExpiring };
+  if (change.kind === 'rename') return state && { ...state, handle: to };
   if (change.kind === 'expire') return state && { ...state, isExpiring: change.isExpiring };
-  return { ids: [...(state?.ids ?? []), ...idsOf(change)], isExpiring: state?.isExpiring ?? false };
+  return { handle, ids: [...(state?.ids ?? []), ...idsOf(change)], isExpiring: state?.isExpiring ?? false };
 }
 
 interface Round {
-  readonly holds: ReadonlyMap<string, CrashState>;
+  readonly holds: ReadonlyMap<string, Possible>;
   /** Without those that failed: they have changed nothing. */
   readonly changes: readonly { readonly change: CrashChange; readonly isDone: boolean }[];
   readonly failures: number;
@@ -51,7 +53,7 @@ async function live(directory: string, kind: string, seed: number, lifeMs: numbe
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(child, 'exit');
-  let holds: ReadonlyMap<string, CrashState> | undefined;
+  let holds: ReadonlyMap<string, Possible> | undefined;
   const begun = new Map<number, CrashChange>();
   const done = new Set<number>();
   let failures = 0;
@@ -63,7 +65,9 @@ async function live(directory: string, kind: string, seed: number, lifeMs: numbe
     else if (line.said === 'done') done.add(line.id);
     else if (line.said === 'failed') failures += begun.delete(line.id) ? 1 : 0;
     else {
-      holds = new Map(line.frames.map(({ tenant, handle, ...state }) => [`${tenant}/${handle}`, state]));
+      holds = new Map(line.frames.map(({ tenant, ...state }) => [keyOf({ tenant, ...state }), state]));
+      // A frame that is renamed is never under both handles.
+      expect(holds.size).toBe(line.frames.length);
       if (seed % 2 === 1) void sleep(Math.random() * lifeMs).then(() => killChildren(child.pid!));
       void sleep(lifeMs).then(() => child.kill('SIGKILL'));
     }
@@ -109,7 +113,7 @@ export interface Crashes {
 /** Kills a process that changes frames, again and again; fails where something else is there than was acknowledged. */
 export async function crash(kind: string, rounds: number): Promise<Crashes> {
   const fixture = await createStoreFixture();
-  let before: ReadonlyMap<string, CrashState> = new Map();
+  let before: ReadonlyMap<string, Possible> = new Map();
   let changes: Round['changes'] = [];
   let acknowledged = 0;
   let failures = 0;
@@ -149,6 +153,7 @@ async function checkFiles(folder: string, frames: number): Promise<void> {
   expect(names.filter((name) => !listed.has(name))).toHaveLength(frames);
 }
 
-function keyOf({ tenant, handle }: CrashChange): string {
-  return `${tenant}/${handle}`;
+/** The frame: the same for both handles of the one that is renamed. */
+function keyOf({ tenant, handle }: Pick<CrashChange, 'tenant' | 'handle'>): string {
+  return `${tenant}/${handle.replace(/^moving-.$/, 'moving')}`;
 }

@@ -20,7 +20,7 @@ export interface FrameInfo {
   readonly bytes: number;
   readonly columns: readonly ColumnInfo[];
   readonly created: Date;
-  /** Changes with every put and append, and when parts are merged. Later versions of a handle sort after earlier ones. */
+  /** Changes with every put, append and rename, and when parts are merged. Later versions of a handle sort after earlier ones. */
   readonly version: string;
   /** When the frame expires; null: never. */
   readonly expires: Date | null;
@@ -225,6 +225,11 @@ export interface Store {
   handles?(tenant: string): Promise<readonly Handle[]>;
   /** Sets the expiry to `ttlSeconds` from now, or to never (null). Undefined if there is no such frame. */
   expire(ref: FrameRef, ttlSeconds: number | null): Promise<FrameInfo | undefined>;
+  /**
+   * Gives a frame another handle, which must be free, else `handle_exists`. This is a new version with the same rows and
+   * expiry; no rows are copied. Undefined if there is no such frame.
+   */
+  rename(ref: FrameRef, handle: Handle): Promise<FrameInfo | undefined>;
   /** Returns false if there was no such frame. */
   drop(ref: FrameRef): Promise<boolean>;
   usage(): Promise<StoreUsage>;

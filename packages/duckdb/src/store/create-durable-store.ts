@@ -1,9 +1,10 @@
 import { realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { FILE_FORMATS, type FrameInfo, type FrameRef, type StoreFault, UPLOAD_FORMATS } from '@svc/frames';
-import { createWriteReservations, expiryOf } from '@svc/frames/internal';
+import { FILE_FORMATS, type FrameRef, type StoreFault, UPLOAD_FORMATS } from '@svc/frames';
+import { createWriteReservations } from '@svc/frames/internal';
 import { createAppendQueue } from './append-queue.ts';
 import { appendRows } from './append-rows.ts';
+import { dropFrame, expireFrame, renameFrame } from './change-frames.ts';
 import { type CatalogueOptions, createCatalogue } from './catalogue/catalogue.ts';
 import { checkFormat, markFormat } from './catalogue/directory-format.ts';
 import { createDamagedFrames } from './damaged-frames.ts';
@@ -24,7 +25,7 @@ import { createParquetCopies } from './parquet-copies.ts';
 import { createPartMerger } from './part-merger.ts';
 import { type LaterDirectory, planPrivateDirectory } from '../disk/private-directory.ts';
 import type { StoreParts } from './store-parts.ts';
-import { readOnlyFrame, readOnlyStore, toStoreError } from './store-errors.ts';
+import { readOnlyStore, toStoreError } from './store-errors.ts';
 import { type FrameContents, infoOf, type StoredFrame } from './catalogue/stored-frame.ts';
 import { createTenantFolder, type TenantFolder } from './catalogue/tenant-folder.ts';
 import { verifyFrames } from './verify-frames.ts';
@@ -211,8 +212,9 @@ function storeOf(
       return infoOf(found.frame, found.contents, hot.has(found.frame));
     },
     list: (tenant, list = {}) => listFrames(parts, tenant, list),
-    expire: (ref, ttlSeconds) => change(ref, () => catalogue.change(ref, () => expireFrame(parts, ref, ttlSeconds))),
-    drop: (ref) => change(ref, () => catalogue.change(ref, () => dropFrame(parts, ref))),
+    expire: (ref, ttlSeconds) => change(ref, () => expireFrame(parts, ref, ttlSeconds)),
+    rename: (ref, handle) => change(ref, () => renameFrame(parts, ref, handle)),
+    drop: (ref) => change(ref, () => dropFrame(parts, ref)),
     usage: () => measureUsage(parts),
     cacheState: () => ({ frames: hot.count(), bytes: hot.usedBytes, ...hot.reads }),
     async faults() {
@@ -262,38 +264,4 @@ async function foreignFrame({ catalogue, foreign }: StoreParts, ref: FrameRef): 
   const frame = catalogue.find(ref) ? undefined : await foreign.find(ref);
   if (frame) catalogue.acquire(frame);
   return frame;
-}
-
-async function expireFrame(
-  parts: StoreParts,
-  ref: FrameRef,
-  ttlSeconds: number | null,
-): Promise<FrameInfo | undefined> {
-  const { catalogue, reader, hot } = parts;
-  const frame = await changeable(parts, ref);
-  if (frame === undefined) return undefined;
-  const contents = await reader.describe(frame);
-  await parts.checkLock();
-  await catalogue.setExpiry(frame, expiryOf(parts.now(), ttlSeconds));
-  return infoOf(frame, contents, hot.has(frame));
-}
-
-async function dropFrame(parts: StoreParts, ref: FrameRef): Promise<boolean> {
-  const frame = await changeable(parts, ref);
-  if (frame === undefined) return false;
-  await parts.checkLock();
-  await parts.catalogue.drop(frame);
-  return true;
-}
-
-/** Finds the frame with exactly this handle, if it was put. A foreign frame is `permission_denied`. */
-async function changeable({ catalogue, foreign }: StoreParts, ref: FrameRef): Promise<StoredFrame | undefined> {
-  const put = catalogue.find(ref);
-  if (put) return exact(put, ref);
-  if (await foreign.find(ref)) throw readOnlyFrame(ref.handle);
-  return undefined;
-}
-
-function exact(frame: StoredFrame, { handle }: FrameRef): StoredFrame | undefined {
-  return frame.handle === handle ? frame : undefined;
 }

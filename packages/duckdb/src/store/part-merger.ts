@@ -1,6 +1,7 @@
 import type { FrameRef } from '@svc/frames';
 import { createSemaphore } from '@svc/frames/internal';
-import type { Catalogue, NextPart } from './catalogue/catalogue.ts';
+import type { Catalogue } from './catalogue/catalogue.ts';
+import type { NextPart } from './catalogue/publish-version.ts';
 import { contentsOfParts, sizedParts, type StoredFrame } from './catalogue/stored-frame.ts';
 import type { SizedPart } from './catalogue/manifest.ts';
 import type { ContentReader } from './frame-contents.ts';

@@ -2,7 +2,7 @@ import type { AppendOptions, FrameInfo, FrameRef, PutResult } from '@svc/frames'
 import { checkPutConditions, expiryOf, matchColumns, type WriteReservation } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
 import { type AddedRows, conformRows, rowsOf, stageAdded } from './conform-rows.ts';
-import type { NextPart } from './catalogue/catalogue.ts';
+import type { NextPart } from './catalogue/publish-version.ts';
 import { timeOfVersion } from './catalogue/frame-versions.ts';
 import { contentsOfParts, type FrameContents, infoOf, sizedParts, type StoredFrame } from './catalogue/stored-frame.ts';
 import type { ContentReader } from './frame-contents.ts';

@@ -1,6 +1,7 @@
 import type { FrameInfo, FrameRef, PutOptions } from '@svc/frames';
 import { checkPutConditions } from '@svc/frames/internal';
-import type { Catalogue, NextVersion } from './catalogue/catalogue.ts';
+import type { Catalogue } from './catalogue/catalogue.ts';
+import type { NextVersion } from './catalogue/publish-version.ts';
 import { contentsOf, infoOf, type StoredFrame } from './catalogue/stored-frame.ts';
 import type { ForeignFrames } from './foreign/foreign-frames.ts';
 import type { StagedRows } from './stage-rows.ts';

@@ -19,7 +19,9 @@ export interface CrashState {
 export interface CrashChange {
   readonly tenant: string;
   readonly handle: string;
-  readonly kind: 'put' | 'append' | 'drop' | 'expire';
+  readonly kind: 'put' | 'append' | 'drop' | 'expire' | 'rename';
+  /** The new handle of a rename. */
+  readonly to?: string;
   readonly start: number;
   readonly count: number;
   readonly isExpiring: boolean;
@@ -64,30 +66,40 @@ async function apply(store: Store, change: CrashChange): Promise<void> {
   if (change.kind === 'put') await store.put(ref, rows, options);
   else if (change.kind === 'append') await store.append(ref, rows);
   else if (change.kind === 'drop') await store.drop(ref);
+  else if (change.kind === 'rename') await store.rename(ref, parseHandle(change.to ?? ''));
   else await store.expire(ref, change.isExpiring ? TTL_SECONDS : null);
 }
 
 async function write(store: Store, tenant: string, handle: string, kinds: readonly CrashChange['kind'][]) {
+  for (;;) await changeOnce(store, { tenant, handle, kind: oneOf(kinds) });
+}
+
+/** Changes one frame and gives it the other handle, in turns. */
+async function move(store: Store, tenant: string) {
+  const [first, second] = [parseHandle('moving-1'), parseHandle('moving-2')];
   for (;;) {
-    const id = ids++;
-    const count = 1 + Math.floor(Math.random() * 50);
-    ids += count;
-    const change: CrashChange = {
-      tenant,
-      handle,
-      kind: kinds[Math.floor(Math.random() * kinds.length)] ?? 'put',
-      start: id,
-      count,
-      isExpiring: Math.random() < 0.3,
-    };
-    say({ said: 'begins', id, change });
-    // A change may fail only because the engine child is killed too.
-    const said = await apply(store, change).then(
-      () => 'done' as const,
-      () => 'failed' as const,
-    );
-    say({ said, id });
+    const isSecond = (await store.handles?.(tenant))?.includes(second) === true;
+    const [handle, to] = isSecond ? [second, first] : [first, second];
+    await changeOnce(store, { tenant, handle, to, kind: oneOf(['put', 'append', 'rename', 'rename']) });
   }
+}
+
+function oneOf(kinds: readonly CrashChange['kind'][]): CrashChange['kind'] {
+  return kinds[Math.floor(Math.random() * kinds.length)] ?? 'put';
+}
+
+async function changeOnce(store: Store, what: Pick<CrashChange, 'tenant' | 'handle' | 'kind' | 'to'>): Promise<void> {
+  const id = ids++;
+  const count = 1 + Math.floor(Math.random() * 50);
+  ids += count;
+  const change: CrashChange = { ...what, start: id, count, isExpiring: Math.random() < 0.3 };
+  say({ said: 'begins', id, change });
+  // A change may fail only because the engine child is killed too.
+  const said = await apply(store, change).then(
+    () => 'done' as const,
+    () => 'failed' as const,
+  );
+  say({ said, id });
 }
 
 const store = await createDurableStore({
@@ -103,5 +115,6 @@ await Promise.all([
   ...own.map(({ tenant, handle }) =>
     write(store, tenant, handle, ['put', 'put', 'append', 'append', 'drop', 'expire']),
   ),
+  ...TENANTS.map((tenant) => move(store, tenant)),
   ...Array.from({ length: 4 }, () => write(store, 'default', 'shared', ['append'])),
 ]);

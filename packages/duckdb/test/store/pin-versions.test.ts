@@ -145,6 +145,14 @@ describe('a listing that another process changes meanwhile', () => {
     expect(await pinAll(replaced)).toEqual([`b@${next}`]);
   });
 
+  test('does not hide a frame that was renamed before it was opened', async () => {
+    for (const handle of ['a', 'c']) await store.drop(refOf(handle));
+    const version = await versionOf('b');
+    expect(await pinAll(changing(folder, (path) => renameSync(path, path.replace('/b@', '/d@'))))).toEqual([
+      `d@${version}`,
+    ]);
+  });
+
   test('ends the search for a frame that was removed before it was opened', async () => {
     for (const handle of ['a', 'c']) await store.drop(refOf(handle));
     expect(await pinAll(changing(folder, (path) => rmSync(path)))).toEqual([]);

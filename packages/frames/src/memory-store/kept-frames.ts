@@ -25,6 +25,8 @@ export interface KeptFrames {
   sizesOf(tenant: string): Iterable<readonly [key: string, bytes: number]>;
   /** Adds a frame, replacing one with the same handle. Its bytes must already be taken from the budget. */
   set(tenant: string, frame: KeptFrame): void;
+  /** Gives a frame other metadata, with a handle that must be free. */
+  rename(tenant: string, frame: KeptFrame, info: FrameInfo): void;
   remove(tenant: string, frame: KeptFrame): void;
   removeExpired(): void;
   removeAll(): void;
@@ -82,6 +84,12 @@ export function createKeptFrames(maxBytes: number): KeptFrames {
       if (replaced) remove(tenant, replaced);
       const frames = tenants.get(tenant) ?? new Map<string, KeptFrame>();
       tenants.set(tenant, frames.set(handle.toLowerCase(), frame));
+    },
+    rename(tenant, frame, info) {
+      const frames = tenants.get(tenant);
+      frames?.delete(frame.info.handle.toLowerCase());
+      frame.info = info;
+      frames?.set(info.handle.toLowerCase(), frame);
     },
     remove,
     removeExpired: () => removeWhere(isExpired),

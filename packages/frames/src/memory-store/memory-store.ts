@@ -4,10 +4,11 @@ import { monotonicFactory } from 'ulid';
 import { columnInfo } from '../column-types.ts';
 import { createFrameBytes, schemaBytes } from '../columns/frame-bytes.ts';
 import type { FrameStream } from '../frame-stream.ts';
+import type { Handle } from '../handle.ts';
 import { createKeptFrames, type KeptFrame, type KeptFrames } from './kept-frames.ts';
 import { matchColumns, underSchema } from '../columns/match-columns.ts';
 import { withMissingColumns } from '../columns/missing-columns.ts';
-import { checkPutConditions, expiryOf } from './put-conditions.ts';
+import { checkFree, checkPutConditions, expiryOf } from './put-conditions.ts';
 import type { AppendOptions, FrameInfo, FrameRef, PutOptions, PutResult, PutSource, Store } from '../store.ts';
 import { createWriteReservations, type WriteReservation, type WriteReservations } from '../write-reservations.ts';
 
@@ -52,6 +53,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
       if (frame) frame.info = { ...frame.info, expires: expiryOf(Date.now(), ttlSeconds) };
       return frame?.info;
     },
+    rename: async (ref, handle) => renameFrame(parts, ref, handle),
     drop: async (ref) => {
       const frame = frames.findExact(ref);
       if (frame) frames.remove(ref.tenant, frame);
@@ -108,6 +110,17 @@ async function putFrame(
   } finally {
     reservation.close();
   }
+}
+
+function renameFrame({ frames, nextVersion }: Parts, ref: FrameRef, handle: Handle): FrameInfo | undefined {
+  const frame = frames.findExact(ref);
+  if (frame === undefined) return undefined;
+  const { tenant } = ref;
+  const target = { tenant, handle };
+  checkFree(target, frames.find(target)?.info);
+  const info = infoOf(target, nextVersion(), Date.now(), frame.info);
+  frames.rename(tenant, frame, info);
+  return info;
 }
 
 async function appendFrame(parts: Parts, ref: FrameRef, rows: FrameStream, options: AppendOptions): Promise<PutResult> {

@@ -31,6 +31,15 @@ export function checkPutConditions(
   }
 }
 
+/** Checks that the handle that a frame is to get has no frame. `existing`: found ignoring letter case. */
+export function checkFree(ref: FrameRef, existing: Pick<FrameInfo, 'handle' | 'version'> | undefined): void {
+  checkPutConditions(ref, existing, {});
+  if (existing === undefined) return;
+  throw new ServiceError('handle_exists', `The frame ${quoted(ref.handle)} already exists.`, {
+    hint: 'Choose another name. To replace a frame, drop it first.',
+  });
+}
+
 /** Returns the expiry of a time to live from now; null: never. */
 export function expiryOf(now: number, ttlSeconds: number | null): Date | null {
   return ttlSeconds === null ? null : new Date(now + ttlSeconds * 1000);

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { parseHandle } from '../handle.ts';
 import type { FrameRef, OpenFrame, Store } from '../store.ts';
 import { quotaContract } from './quota-contract.ts';
+import { renameContract } from './rename-contract.ts';
 import { longFrame, readRows } from './sample-frames.ts';
 
 /** Options of the stores that the suite creates. */
@@ -291,4 +292,5 @@ export function storeContract(name: string, createStore: (options: StoreContract
     });
   });
   quotaContract(name, () => createStore({ maxBytes: 1_000_000 }));
+  renameContract(name, () => createStore({ maxBytes: 1_000_000 }));
 }

@@ -31,14 +31,21 @@ const MAX_ATTEMPTS = 500;
 /**
  * Pins the current version of every frame in a folder that another process may be writing to, in groups; the caller closes
  * the files of a group before it asks for the next. Each handle is pinned once, at a version that was current at some
- * moment since the call, with the expiry that it had then. A frame that exists all the time is among them.
+ * moment since the call, with the expiry that it had then. A frame that exists all the time is among them, also if it is
+ * renamed; it may then be pinned under both handles.
  */
 export async function* pinVersions(
   folder: TenantFolder,
   signal?: AbortSignal,
 ): AsyncGenerator<readonly PinnedVersion[], void> {
-  /** Handles whose version was gone when its files were opened, and that version. Undefined: all handles are wanted. */
+  /** Handles whose version was gone when its files were opened, and that version. Undefined before the first attempt. */
   let missed: ReadonlyMap<string, string> | undefined;
+  const done = new Set<string>();
+  const confirmed = async (group: readonly Pinned[], again: Map<string, string>): Promise<Pinned[]> => {
+    const versions = await confirm(folder, group, again);
+    for (const { key } of versions) done.add(key);
+    return versions;
+  };
   for (let attempt = 1; missed === undefined || missed.size > 0; attempt += 1) {
     const [rest] = missed?.keys() ?? [];
     if (attempt > MAX_ATTEMPTS) throw changesTooOften(rest ?? '');
@@ -49,16 +56,17 @@ export async function* pinVersions(
       for (const [key, scanned] of handles) {
         signal?.throwIfAborted();
         const { current } = scanned;
-        if (current === undefined || (missed !== undefined && !missed.has(key))) continue;
+        // A later attempt also takes handles that were not there before: a version may be gone because it was renamed.
+        if (current === undefined || done.has(key)) continue;
         const isMissing = missed?.get(key) === current.version;
         const pinned = await pin(folder, current, { scanned, isMissing });
         if (pinned === undefined) again.set(key, current.version);
         else group.push({ key, ...pinned });
         if (group.reduce((count, { files }) => count + files.length, 0) < MAX_OPEN_FILES) continue;
-        yield await confirm(folder, group, again);
+        yield await confirmed(group, again);
         group = [];
       }
-      if (group.length > 0) yield await confirm(folder, group, again);
+      if (group.length > 0) yield await confirmed(group, again);
     } finally {
       // After a failure the caller does not get the group. To close a file again does nothing.
       await Promise.all(group.map(closeFiles));

@@ -1,15 +1,13 @@
 import type { FrameRef, Handle } from '@svc/frames';
-import type { PartSize } from '../../files/frame-files.ts';
-import { schemaText } from '../../types/schema-text.ts';
-import { createCatalogueEntries, frameOf, type Tenant } from './catalogue-entries.ts';
-import type { Manifest, SizedPart } from './manifest.ts';
+import { createCatalogueEntries, type Tenant } from './catalogue-entries.ts';
+import type { Manifest } from './manifest.ts';
 import type { StoreProblem } from './store-problem.ts';
-import { createFrameRemovals, type Replacement } from './frame-removals.ts';
+import { createFrameRemovals, type FrameRemovals, type Replacement } from './frame-removals.ts';
 import type { FrameVersions } from './frame-versions.ts';
 import { createKeyedQueue } from './keyed-queue.ts';
 import { loadCatalogue } from './load-catalogue.ts';
-import { type FrameContents, isExpired, type StoredFrame } from './stored-frame.ts';
-import type { AddedPart } from './publish-manifest.ts';
+import { moveParts, type NextVersion, publishParts } from './publish-version.ts';
+import { isExpired, type StoredFrame } from './stored-frame.ts';
 import type { TenantFolder } from './tenant-folder.ts';
 
 /** The frames of all tenants that were put, as the directory has them. */
@@ -27,12 +25,19 @@ export interface Catalogue {
   /** All frames whose files are needed: the current ones, and old ones that still have readers. */
   needed(): { readonly current: readonly StoredFrame[]; readonly left: readonly StoredFrame[] };
   folderOf(tenant: string): TenantFolder;
-  /** Runs changes of one handle one at a time. Call the four methods below only inside. */
+  /** Runs changes of one handle one at a time. Call the five methods below only inside. */
   change<T>(ref: FrameRef, work: () => Promise<T>): Promise<T>;
+  /** Runs a change of two handles of a tenant while nothing else changes either. */
+  changeBoth<T>(refs: readonly [FrameRef, FrameRef], work: () => Promise<T>): Promise<T>;
   /** Returns a version that is greater than all others of the handle. */
   nextVersion(ref: FrameRef): string;
   publish(ref: FrameRef, next: NextVersion): Promise<StoredFrame>;
   drop(frame: StoredFrame): Promise<void>;
+  /**
+   * Publishes the rows of a frame under another handle, which must be free, and drops the frame, in one step. Call it only
+   * inside `changeBoth`.
+   */
+  rename(frame: StoredFrame, handle: Handle, next: NextVersion): Promise<StoredFrame>;
   setExpiry(frame: StoredFrame, expires: Date | null): Promise<void>;
   /** Keeps the files of a frame until it is released. */
   acquire(frame: StoredFrame): void;
@@ -43,30 +48,6 @@ export interface Catalogue {
   rescan(): Promise<void>;
   /** Resolves when all removals in progress are done. */
   settle(): Promise<void>;
-}
-
-/** A version to publish. */
-export interface NextVersion {
-  readonly version: string;
-  /** In order. */
-  readonly parts: readonly NextPart[];
-  readonly contents: FrameContents;
-  readonly expires: Date | null;
-  /** Whether the version has the same rows as the one it replaces. */
-  readonly isSame?: true;
-  /** Called when the version is the current one, before anything else can see it. */
-  readonly onCurrent?: (() => void) | undefined;
-}
-
-/** A part that is published already, or a flushed file that is not. */
-export type NextPart = SizedPart | StagedPart;
-
-/** A flushed file that becomes a part. */
-export interface StagedPart {
-  readonly unfinishedPath: string;
-  /** The version that adds it. */
-  readonly version: string;
-  readonly size: PartSize;
 }
 
 /** Options of `createCatalogue`. */
@@ -86,9 +67,7 @@ export interface CatalogueOptions {
 export async function createCatalogue(options: CatalogueOptions): Promise<Catalogue> {
   const { directory, isReadOnly, versions, now, onProblem, onExpired, onLeave } = options;
   const entries = createCatalogueEntries(directory);
-  const queue = createKeyedQueue();
-  const change = <T>({ tenant, handle }: FrameRef, work: () => Promise<T>): Promise<T> =>
-    queue.run(`${tenant}\0${handle.toLowerCase()}`, work);
+  const { change, changeBoth } = createChanges();
   const removals = createFrameRemovals({ entries, change, now, onProblem, onExpired, onLeave });
   const load = (): Promise<void> => loadCatalogue({ directory, entries, isReadOnly, removals, onProblem });
   const isThere = (frame: StoredFrame): boolean => !isExpired(frame, now());
@@ -125,23 +104,23 @@ export async function createCatalogue(options: CatalogueOptions): Promise<Catalo
     },
     folderOf: (tenant) => entries.tenantOf(tenant).folder,
     change,
+    changeBoth,
     nextVersion: (ref) => versions.next(entries.entryOf(ref)?.floor ?? ''),
     async publish(ref, next) {
       const tenant = entries.tenantOf(ref.tenant);
-      const key = ref.handle.toLowerCase();
-      const entry = tenant.entries.get(key) ?? { current: undefined, floor: '', left: new Set(), tombstones: [] };
       const frame = await publishParts(tenant, ref.handle, next);
-      removals.setExpires(frame, next.expires);
-      const replaced = entry.current;
-      entry.current = frame;
-      entry.floor = frame.version;
-      tenant.entries.set(key, entry);
-      tenant.sorted = undefined;
-      next.onCurrent?.();
-      if (replaced) removals.retire(entry, replaced, { successor: frame, isSame: next.isSame === true });
+      makeCurrent(tenant, frame, next, removals);
       return frame;
     },
     drop: (frame) => removals.drop(frame),
+    async rename(frame, handle, next) {
+      const tenant = entries.tenantOf(frame.tenant);
+      const renamed = await moveParts(tenant, frame, handle, next);
+      // Synchronously: a reader finds the frame under exactly one of the handles.
+      makeCurrent(tenant, renamed, next, removals);
+      removals.retireDropped(frame, { successor: renamed, isSame: true });
+      return renamed;
+    },
     async setExpiry(frame, expires) {
       await replaceExpiry(entries.tenantOf(frame.tenant), frame, expires);
       removals.setExpires(frame, expires);
@@ -156,34 +135,47 @@ export async function createCatalogue(options: CatalogueOptions): Promise<Catalo
   };
 }
 
+/** Makes a published version the one that readers find. */
+function makeCurrent(
+  tenant: Tenant,
+  frame: StoredFrame,
+  { expires, onCurrent, isSame }: NextVersion,
+  removals: FrameRemovals,
+): void {
+  const key = frame.handle.toLowerCase();
+  const entry = tenant.entries.get(key) ?? { current: undefined, floor: '', left: new Set(), tombstones: [] };
+  removals.setExpires(frame, expires);
+  const replaced = entry.current;
+  entry.current = frame;
+  entry.floor = frame.version;
+  tenant.entries.set(key, entry);
+  tenant.sorted = undefined;
+  onCurrent?.();
+  if (replaced) removals.retire(entry, replaced, { successor: frame, isSame: isSame === true });
+}
+
+/** Creates the queues of changes, one for each handle. */
+function createChanges(): Pick<Catalogue, 'change' | 'changeBoth'> {
+  const queue = createKeyedQueue();
+  const change: Catalogue['change'] = ({ tenant, handle }, work) =>
+    queue.run(`${tenant}\0${handle.toLowerCase()}`, work);
+  return {
+    change,
+    changeBoth([one, other], work) {
+      const [a, b] = [one.handle.toLowerCase(), other.handle.toLowerCase()];
+      if (a === b) return change(one, work);
+      // Always in the same order: two renames must not wait for each other.
+      const [first, second] = a < b ? [one, other] : [other, one];
+      return change(first, () => change(second, work));
+    },
+  };
+}
+
 function* presentFrames(
   { entries }: Tenant,
   isThere: (frame: StoredFrame) => boolean,
 ): Iterable<readonly [key: string, frame: StoredFrame]> {
   for (const [key, { current }] of entries) if (current && isThere(current)) yield [key, current];
-}
-
-/** Makes the files of a version durable: one file, or the new parts and a manifest. */
-async function publishParts(tenant: Tenant, handle: Handle, next: NextVersion): Promise<StoredFrame> {
-  const { folder } = tenant;
-  const { version, contents, expires } = next;
-  const [first] = next.parts;
-  const isManifest = next.parts.length > 1 || first === undefined || 'path' in first;
-  const name = { handle, version, isManifest };
-  const added: AddedPart[] = [];
-  const parts = next.parts.map((part): SizedPart => {
-    if ('path' in part) return part;
-    const { unfinishedPath, size } = part;
-    const path = isManifest ? folder.partPath({ handle, version: part.version }) : folder.framePath(name);
-    added.push({ unfinishedPath, path });
-    return { path, size };
-  });
-  if (isManifest) {
-    await folder.publishManifest(added, { parts, schema: schemaText(contents.schema) }, name, expires);
-  } else {
-    await folder.publish(added[0]?.unfinishedPath ?? '', name, expires);
-  }
-  return { ...frameOf(tenant, name, parts), contents, fileBytes: contents.fileBytes };
 }
 
 /** Writes another expiry of a frame. A failure leaves the one before. */

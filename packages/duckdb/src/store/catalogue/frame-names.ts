@@ -12,6 +12,8 @@ export type FileName =
   | { readonly kind: 'expiry'; readonly handle: Handle; readonly version: string }
   /** Marks this version and all before it as dropped. */
   | { readonly kind: 'tombstone'; readonly handle: Handle; readonly version: string }
+  /** Marks this version and all before it as dropped if another handle has the version that the file names. */
+  | { readonly kind: 'move'; readonly handle: Handle; readonly version: string }
   /** Not published: its writer died, or is still writing. */
   | { readonly kind: 'unfinished' }
   /** A frame that was copied into the folder. */
@@ -32,6 +34,7 @@ const OWN_KINDS = [
   ['part', 'part.parquet'],
   ['expiry', 'json'],
   ['tombstone', 'dropped'],
+  ['move', 'moved'],
 ] as const;
 
 /** The kind of a file that the store writes for a version. */

@@ -10,6 +10,8 @@ export interface FrameRemovals {
   retire(entry: Entry, frame: StoredFrame, replacement?: Replacement): void;
   /** Drops a frame durably. Call this only inside `change`. */
   drop(frame: StoredFrame): Promise<void>;
+  /** Retires a frame whose tombstone is durable. */
+  retireDropped(frame: StoredFrame, replacement?: Replacement): void;
   /** Releases a frame for one reader. */
   release(frame: StoredFrame): void;
   /** Starts to remove expired frames. */
@@ -66,6 +68,21 @@ async function unlistedFiles({ folder }: Tenant, entry: Entry, versions: readonl
   });
 }
 
+/** Removes the old versions of a handle that have no readers, and tombstones that are no longer needed. */
+async function removeLeft(entries: CatalogueEntries, frame: StoredFrame): Promise<void> {
+  const tenant = entries.tenantOf(frame.tenant);
+  const entry = entries.entryOf(frame);
+  if (entry === undefined) return;
+  const left = [...entry.left].filter(({ readers }) => readers === 0);
+  const isEveryOne = left.length === entry.left.size;
+  const unused = [...unusedFiles(tenant, entry, left), ...(await unlistedFiles(tenant, entry, left))];
+  await tenant.folder.remove(unused, left, isEveryOne ? entry.tombstones : []);
+  for (const one of left) entry.left.delete(one);
+  if (!isEveryOne) return;
+  entry.tombstones = [];
+  if (entry.current === undefined) tenant.entries.delete(frame.handle.toLowerCase());
+}
+
 /** Creates the removals of a catalogue. */
 export function createFrameRemovals(options: RemovalOptions): FrameRemovals {
   const { entries, change, now, onProblem, onExpired, onLeave } = options;
@@ -82,36 +99,26 @@ export function createFrameRemovals(options: RemovalOptions): FrameRemovals {
     running.add(done);
   }
 
-  async function removeLeft(frame: StoredFrame): Promise<void> {
-    const tenant = entries.tenantOf(frame.tenant);
-    const entry = entries.entryOf(frame);
-    if (entry === undefined) return;
-    const left = [...entry.left].filter(({ readers }) => readers === 0);
-    const isEveryOne = left.length === entry.left.size;
-    const unused = [...unusedFiles(tenant, entry, left), ...(await unlistedFiles(tenant, entry, left))];
-    await tenant.folder.remove(unused, left, isEveryOne ? entry.tombstones : []);
-    for (const one of left) entry.left.delete(one);
-    if (!isEveryOne) return;
-    entry.tombstones = [];
-    if (entry.current === undefined) tenant.entries.delete(frame.handle.toLowerCase());
-  }
-
   function retire(entry: Entry, frame: StoredFrame, replacement?: Replacement): void {
     entry.left.add(frame);
     expiring.delete(frame);
     onLeave(frame, replacement);
-    if (frame.readers === 0) begin(frame, () => removeLeft(frame));
+    if (frame.readers === 0) begin(frame, () => removeLeft(entries, frame));
+  }
+
+  function retireDropped(frame: StoredFrame, replacement?: Replacement): void {
+    const entry = entries.entryOf(frame);
+    if (entry?.current !== frame) return;
+    entry.tombstones = [...entry.tombstones, frame];
+    entry.current = undefined;
+    entries.tenantOf(frame.tenant).sorted = undefined;
+    retire(entry, frame, replacement);
   }
 
   async function drop(frame: StoredFrame): Promise<void> {
-    const tenant = entries.tenantOf(frame.tenant);
-    const entry = entries.entryOf(frame);
-    if (entry?.current !== frame) return;
-    await tenant.folder.writeTombstone(frame, frame.readers === 0);
-    entry.tombstones = [...entry.tombstones, frame];
-    entry.current = undefined;
-    tenant.sorted = undefined;
-    retire(entry, frame);
+    if (entries.entryOf(frame)?.current !== frame) return;
+    await entries.tenantOf(frame.tenant).folder.writeTombstone(frame, frame.readers === 0);
+    retireDropped(frame);
   }
 
   async function dropExpired(frame: StoredFrame): Promise<void> {
@@ -129,9 +136,11 @@ export function createFrameRemovals(options: RemovalOptions): FrameRemovals {
     },
     retire,
     drop,
+    retireDropped,
     release(frame) {
       frame.readers -= 1;
-      if (frame.readers === 0 && entries.entryOf(frame)?.left.has(frame)) begin(frame, () => removeLeft(frame));
+      if (frame.readers === 0 && entries.entryOf(frame)?.left.has(frame))
+        begin(frame, () => removeLeft(entries, frame));
     },
     removeExpired() {
       const time = now();

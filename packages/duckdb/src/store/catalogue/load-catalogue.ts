@@ -65,7 +65,10 @@ async function partsOf(folder: TenantFolder, version: VersionName): Promise<read
   return manifest?.parts;
 }
 
-async function sweep({ folder, entries }: Tenant, { handles, unfinished, orphans }: ScannedFolder): Promise<void> {
+async function sweep({ folder, entries }: Tenant, scanned: ScannedFolder): Promise<void> {
+  const { handles, unfinished, orphans, moves } = scanned;
+  // A move that is not complete would be undone when its target is replaced.
+  for (const { name, isPublished } of moves) await folder.settleMove(name, isPublished);
   await forEachConcurrently(unfinished, (path) => folder.discard(path));
   const unused = [...handles].map(([key, handle]) => unusedFiles(folder, handle, entries.get(key)?.current));
   await folder.remove(

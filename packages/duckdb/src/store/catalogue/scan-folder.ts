@@ -25,6 +25,14 @@ export interface ScannedFolder {
   readonly orphans: readonly VersionName[];
   /** Versions whose expiry file is not valid. */
   readonly ambiguous: readonly VersionName[];
+  /** Versions whose move was interrupted. If its target is published, the version counts as dropped. */
+  readonly moves: readonly ScannedMove[];
+}
+
+/** A move that was interrupted, or is in progress. */
+export interface ScannedMove {
+  readonly name: VersionName;
+  readonly isPublished: boolean;
 }
 
 /** Reads a folder. */
@@ -32,6 +40,7 @@ export async function scanFolder(folder: TenantFolder): Promise<ScannedFolder> {
   const handles = new Map<string, ScannedHandle>();
   const unfinished: string[] = [];
   const expiries: VersionName[] = [];
+  const moving: VersionName[] = [];
   const ofHandle = (handle: string): ScannedHandle => {
     const key = handle.toLowerCase();
     const known = handles.get(key) ?? {
@@ -51,11 +60,13 @@ export async function scanFolder(folder: TenantFolder): Promise<ScannedFolder> {
     const { handle, version } = file;
     const name = { handle, version, isManifest: file.kind === 'manifest' };
     if (file.kind === 'expiry') expiries.push(name);
+    else if (file.kind === 'move') moving.push(name);
     else if (file.kind === 'tombstone') ofHandle(handle).tombstones.push(name);
     else if (file.kind === 'part') ofHandle(handle).parts.push(path);
     else addVersion(ofHandle(handle), name);
   }
   for (const known of handles.values()) applyTombstones(known);
+  const moves = await readMoves(folder, handles, moving);
   const orphans: VersionName[] = [];
   const ambiguous: VersionName[] = [];
   await forEachConcurrently(expiries, async (expiry) => {
@@ -68,7 +79,27 @@ export async function scanFolder(folder: TenantFolder): Promise<ScannedFolder> {
     if (expires === undefined) ambiguous.push(expiry);
     else known.expires = expires;
   });
-  return { handles, unfinished, orphans, ambiguous };
+  return { handles, unfinished, orphans, ambiguous, moves };
+}
+
+/** Reads the moves, and applies those whose target is published: until the move is complete, that is its current version. */
+async function readMoves(
+  folder: TenantFolder,
+  handles: ReadonlyMap<string, ScannedHandle>,
+  moving: readonly VersionName[],
+): Promise<readonly ScannedMove[]> {
+  const moves: ScannedMove[] = [];
+  for (const name of moving) {
+    const target = await folder.readMove(name);
+    const found = target && handles.get(target.handle.toLowerCase())?.current;
+    const isPublished = found !== undefined && found.version === target?.version;
+    moves.push({ name, isPublished });
+    const known = handles.get(name.handle.toLowerCase());
+    if (!isPublished || known === undefined) continue;
+    known.tombstones.push(name);
+    applyTombstones(known);
+  }
+  return moves;
 }
 
 function addVersion(known: ScannedHandle, version: VersionName): void {

@@ -7,6 +7,7 @@ import { createDirectorySync, hasCode, readSmallFile, unlinkIfThere, writeWhole 
 import { type FileName, frameFileName, type OwnKind, parseFileName, unfinishedFileName } from './frame-names.ts';
 import { decodeManifest, encodeManifest, type Manifest } from './manifest.ts';
 import { makeDirectory } from '../../disk/make-directory.ts';
+import { finishMove, type MovePaths, type MoveSteps, type MoveTarget, moveVersion, readMove } from './move-version.ts';
 import { type AddedPart, publishManifest } from './publish-manifest.ts';
 import { writeTombstone } from './tombstone.ts';
 
@@ -53,6 +54,12 @@ export interface TenantFolder {
   readExpiry(name: VersionName): Promise<Date | null | undefined>;
   /** Marks a version and all before it as dropped. `isFree`: the version has no readers. */
   writeTombstone(name: VersionName, isFree: boolean): Promise<void>;
+  /** Publishes a version under another handle and drops the one it came from, both or neither. */
+  move(from: VersionName, to: MoveTarget, steps: Omit<MoveSteps, 'sync'>): Promise<void>;
+  /** Returns where a version goes that is being moved. Undefined if it is not known. */
+  readMove(name: VersionName): Promise<MoveTarget | undefined>;
+  /** Completes a move whose target is published, or forgets one whose target is not. */
+  settleMove(name: VersionName, isPublished: boolean): Promise<void>;
   /** Removes files and the expiries of versions, flushes, then removes tombstones that are no longer needed. */
   remove(paths: readonly string[], versions: readonly VersionName[], tombstones: readonly VersionName[]): Promise<void>;
   /** Removes a file that was never published. */
@@ -73,6 +80,11 @@ export function createTenantFolder(path: string): TenantFolder {
   const framePath = (name: VersionName): string => pathOf(name.isManifest ? 'manifest' : 'frame', name);
   const unfinishedPath = (): string => join(path, unfinishedFileName(randomBytes(12).toString('hex')));
 
+  const movePaths = (name: VersionName): Omit<MovePaths, 'unfinished'> => ({
+    move: pathOf('move', name),
+    tombstone: pathOf('tombstone', name),
+  });
+
   async function writeExpiry(name: VersionName, expires: Date | null): Promise<void> {
     const expiry = pathOf('expiry', name);
     if (expires === null) await unlinkIfThere(expiry);
@@ -83,21 +95,7 @@ export function createTenantFolder(path: string): TenantFolder {
   return {
     path,
     prepare: () => makeDirectory(path),
-    async scan() {
-      const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
-        if (hasCode(error, 'ENOENT')) return [];
-        throw error;
-      });
-      const files: ParsedFile[] = [];
-      await forEachConcurrently(entries, async (entry) => {
-        const file = parseFileName(entry.name);
-        // A FIFO would block open() and a directory is no frame. Tombstones count by name alone; manifests and expiry
-        // files are read with a size limit.
-        const hasRows = file.kind === 'frame' || file.kind === 'part' || file.kind === 'unfinished';
-        if (!hasRows || (await isRegular(entry, path))) files.push({ path: join(path, entry.name), file });
-      });
-      return files;
-    },
+    scan: () => scanFiles(path),
     unfinishedPath,
     framePath,
     partPath: (name) => pathOf('part', name),
@@ -127,6 +125,11 @@ export function createTenantFolder(path: string): TenantFolder {
     readExpiry: (name) => readExpiry(pathOf('expiry', name)),
     writeTombstone: (name, isFree) =>
       writeTombstone(pathOf('tombstone', name), isFree ? framePath(name) : undefined, sync),
+    move: (from, to, steps) =>
+      moveVersion({ ...movePaths(from), unfinished: unfinishedPath() }, to, { ...steps, sync }),
+    readMove: (name) => readMove(pathOf('move', name)),
+    settleMove: (name, isPublished) =>
+      isPublished ? finishMove(movePaths(name), sync) : unlinkIfThere(pathOf('move', name)),
     async remove(paths, versions, tombstones) {
       await forEachConcurrently(paths, unlinkIfThere);
       // In this order: a backup of another process that finds no expiry must be sure that the version had none.
@@ -138,6 +141,23 @@ export function createTenantFolder(path: string): TenantFolder {
     },
     discard: unlinkIfThere,
   };
+}
+
+/** Lists a folder and parses the names of its files. A folder that does not exist is empty. */
+async function scanFiles(path: string): Promise<readonly ParsedFile[]> {
+  const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return [];
+    throw error;
+  });
+  const files: ParsedFile[] = [];
+  await forEachConcurrently(entries, async (entry) => {
+    const file = parseFileName(entry.name);
+    // A FIFO would block open() and a directory is no frame. Tombstones count by name alone; manifests and expiry
+    // files are read with a size limit.
+    const hasRows = file.kind === 'frame' || file.kind === 'part' || file.kind === 'unfinished';
+    if (!hasRows || (await isRegular(entry, path))) files.push({ path: join(path, entry.name), file });
+  });
+  return files;
 }
 
 /**

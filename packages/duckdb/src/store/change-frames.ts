@@ -1,0 +1,83 @@
+import type { FrameInfo, FrameRef, Handle } from '@svc/frames';
+import { checkFree, expiryOf } from '@svc/frames/internal';
+import { linkOrCopy } from '../disk/link-or-copy.ts';
+import type { StagedPart } from './catalogue/publish-version.ts';
+import { infoOf, sizedParts, type StoredFrame } from './catalogue/stored-frame.ts';
+import { forEachConcurrently } from './catalogue/tenant-folder.ts';
+import { checkConditions } from './publish-frame.ts';
+import { readOnlyFrame } from './store-errors.ts';
+import type { StoreParts } from './store-parts.ts';
+
+/** Changes when a frame expires. Undefined if there is no such frame. */
+export async function expireFrame(
+  parts: StoreParts,
+  ref: FrameRef,
+  ttlSeconds: number | null,
+): Promise<FrameInfo | undefined> {
+  const { catalogue, reader, hot } = parts;
+  return catalogue.change(ref, async () => {
+    const frame = await changeable(parts, ref);
+    if (frame === undefined) return undefined;
+    const contents = await reader.describe(frame);
+    await parts.checkLock();
+    await catalogue.setExpiry(frame, expiryOf(parts.now(), ttlSeconds));
+    return infoOf(frame, contents, hot.has(frame));
+  });
+}
+
+/** Drops a frame. Returns false if there is no such frame. */
+export async function dropFrame(parts: StoreParts, ref: FrameRef): Promise<boolean> {
+  return parts.catalogue.change(ref, async () => {
+    const frame = await changeable(parts, ref);
+    if (frame === undefined) return false;
+    await parts.checkLock();
+    await parts.catalogue.drop(frame);
+    return true;
+  });
+}
+
+/**
+ * Gives a frame another handle. Its files get second names, so that no rows are copied and readers go on with the first
+ * ones. Undefined if there is no such frame.
+ */
+export async function renameFrame(parts: StoreParts, ref: FrameRef, handle: Handle): Promise<FrameInfo | undefined> {
+  const { catalogue, reader, hot, merger } = parts;
+  const target = { tenant: ref.tenant, handle };
+  const folder = catalogue.folderOf(ref.tenant);
+  return catalogue.changeBoth([ref, target], async () => {
+    const frame = await changeable(parts, ref);
+    if (frame === undefined) return undefined;
+    checkFree(target, await checkConditions(parts, target, {}));
+    const contents = await reader.describe(frame);
+    const links = sizedParts(frame).map(({ path, size }) => {
+      // Not the versions of the parts: a handle that had them before may still have files with them.
+      const part: StagedPart = {
+        unfinishedPath: folder.unfinishedPath(),
+        version: catalogue.nextVersion(target),
+        size,
+      };
+      return { path, part };
+    });
+    try {
+      await forEachConcurrently(links, ({ path, part }) => linkOrCopy(path, part.unfinishedPath));
+      await parts.checkLock();
+      const { isManifest, expires } = frame;
+      const version = catalogue.nextVersion(target);
+      const staged = links.map(({ part }) => part);
+      const renamed = await catalogue.rename(frame, handle, { version, parts: staged, isManifest, contents, expires });
+      merger.consider(renamed);
+      return infoOf(renamed, contents, hot.has(renamed));
+    } catch (error) {
+      await Promise.allSettled(links.map(({ part }) => folder.discard(part.unfinishedPath)));
+      throw error;
+    }
+  });
+}
+
+/** Finds the frame with exactly this handle, if it was put. A foreign frame is `permission_denied`. */
+async function changeable({ catalogue, foreign }: StoreParts, ref: FrameRef): Promise<StoredFrame | undefined> {
+  const put = catalogue.find(ref);
+  if (put) return put.handle === ref.handle ? put : undefined;
+  if (await foreign.find(ref)) throw readOnlyFrame(ref.handle);
+  return undefined;
+}
