@@ -68,6 +68,20 @@ describe('a server gets one request that writes, and none at /exec:', () => {
     ],
     ['drop table t;', [], { status: 204 }, ['DELETE /frames/t'], 'dropped t\n'],
     ['drop table if exists t', [], { status: 404, body: MISSING }, ['DELETE /frames/t'], 'there is no frame t\n'],
+    [
+      'alter table t rename to "u.1"',
+      [],
+      { body: { ...FRAME, handle: 'u.1' } },
+      ['PATCH /frames/t', { handle: 'u.1' }],
+      'u.1: 2 rows, version V (renamed)\n',
+    ],
+    [
+      'alter table if exists t rename to u',
+      [],
+      { status: 404, body: MISSING },
+      ['PATCH /frames/t', { handle: 'u' }],
+      'there is no frame t\n',
+    ],
     ['commit', [], {}, [], 'OK\n'],
   ])('%s', async (sql, flags, answer, requests, stdout) => {
     const { asked, query } = await startServer(answer);
@@ -97,6 +111,7 @@ test('a server whose default is a database gets the statement as SQL for the dat
 describe('nothing is sent for', () => {
   test.each([
     ['insert t', [], 1, 'error: Cannot read the statement: INSERT is not followed by INTO, at " t".\n  insert t\n'],
+    ['alter table t add c int', [], 1, 'error: ALTER TABLE without RENAME TO is not supported: columns of a frame do'],
     ['delete from t', [], 1, 'error: DELETE is not supported: rows of a frame do not change.\n'],
     ['drop table t', ['--csv'], 2, 'error: The statement returns no rows, so --csv has no meaning.\n'],
     ['insert into t values (1)', ['-o', 'x.csv'], 2, 'error: The statement returns no rows, so -o has no meaning.\n'],
@@ -133,11 +148,14 @@ describe('in a directory', () => {
       code: 1,
       stderr: expect.stringContaining('Row 1, column "id": 1.5 is not exactly a LONG.'),
     });
+    expect((await query('alter table t rename to u')).stdout).toMatch(/^u: 4 rows, version \S+ \(renamed\)\n$/);
+    expect((await query('alter table u rename to "U"')).stderr).toContain('only in letter case');
+    expect((await query('alter table u rename to t')).code).toBe(0);
     expect(await query('drop table t')).toEqual({ code: 0, stdout: 'dropped t\n', stderr: '' });
   });
 
   test('a refused statement creates no directory', async () => {
-    for (const sql of ['create table t', 'insert into t values (1)', 'drop table t']) {
+    for (const sql of ['create table t', 'insert into t values (1)', 'drop table t', 'alter table t rename to u']) {
       expect((await run(['query', join(folder, 'data'), sql])).code).not.toBe(0);
     }
     expect(await readdir(folder)).toEqual([]);

@@ -60,6 +60,7 @@ const WRITES: ReadonlySet<string | undefined> = new Set([
   'appendQuery',
   'writeLines',
   'expireFrame',
+  'renameFrame',
   'dropFrame',
 ]);
 /** The rows that need a caller, but not the permission `admin`. Preparing a statement writes nothing. */
@@ -86,6 +87,7 @@ describe('on every way in', () => {
           tenant: 'alpha',
           caller: idOf(callers.all),
           operation,
+          ...(operation === 'renameFrame' && { newHandle: 'renamed' }),
           ...(ADMIN_USES.has(operation)
             ? { handle: null, outcome: 'ok' }
             : { handle: expect.stringMatching(/^(put|shown|none|kept|made|ingested|lines|f-.{26})$/), outcome }),
@@ -98,6 +100,7 @@ describe('on every way in', () => {
     // SQL in a body is not known before the body is read.
     const operationOf = (way: Way) => {
       if (nameOf(way).startsWith('POST /frames, ')) return 'putFrame';
+      if (nameOf(way).startsWith('PATCH ')) return 'expireFrame';
       return nameOf(way).startsWith('POST /frames/:handle, ') ? 'appendFrame' : way.operation;
     };
     const caller = idOf(callers.read);

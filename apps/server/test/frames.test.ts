@@ -335,13 +335,44 @@ describe('the expiry of a frame', () => {
     expect(Date.parse(expires) - Date.parse(created)).toBeCloseTo(3_600_000, -4);
     const patch = (body: string): Promise<Response> => server.fetch('/frames/t', { method: 'PATCH', body });
     expect(await (await patch('{"ttl":null}')).json()).toMatchObject({ expires: null });
-    for (const body of ['', '{}', '{"ttl":0}', '{"ttl":1.5}', '{"ttl":"1"}', '{"ttl":1,"x":1}', '[]', 'nope']) {
+    for (const body of [
+      '',
+      '{}',
+      '{"ttl":null,"handle":"u"}',
+      '{"handle":1}',
+      '{"handle":"../u"}',
+      '{"ttl":0}',
+      '{"ttl":1.5}',
+      '{"ttl":"1"}',
+      '{"ttl":1,"x":1}',
+      '[]',
+      'nope',
+    ]) {
       expect([body, (await patch(body)).status]).toEqual([body, 400]);
     }
     expect((await patch(`{"ttl":${' '.repeat(20_000)}1}`)).status).toBe(413);
     expect((await patch('{"ttl":1}')).status).toBe(200);
     await expect.poll(async () => (await server.fetch('/frames/t')).status).toBe(404);
   });
+});
+
+test('PATCH renames a frame, with a new etag, unless the new handle is in use', async () => {
+  const server = await sharedProcess();
+  const before = await server.put('before', [{ id: 1 }]);
+  await server.put('used', [{ id: 2 }]);
+  const patch = (from: string, to: string): Promise<Response> =>
+    server.fetch(`/frames/${from}`, { method: 'PATCH', body: JSON.stringify({ handle: to }) });
+  const refused = await patch('before', 'used');
+  expect([refused.status, await refused.json()]).toMatchObject([
+    409,
+    { code: 'handle_exists', hint: 'Choose another name. To replace a frame, drop it first.' },
+  ]);
+  const renamed = await patch('before', 'after');
+  expect([renamed.status, await renamed.json()]).toMatchObject([200, { handle: 'after', rows: 1 }]);
+  expect(renamed.headers.get('etag')).not.toBe(before.headers.get('etag'));
+  expect((await patch('before', 'after')).status).toBe(404);
+  expect((await server.fetch('/exec?handle=before&fmt=json')).status).toBe(404);
+  expect(await (await server.fetch('/exec?handle=after&fmt=json')).json()).toMatchObject({ dataset: [[1]] });
 });
 
 describe('POST', () => {

@@ -154,6 +154,7 @@ describe('other events', () => {
       { kind: 'frame_appended', ...write },
       { 'svc_frame_writes_total{kind="append"}': 1, 'svc_frame_rows_written_total{kind="append"}': 3 },
     ],
+    [{ kind: 'frame_renamed', ...source, handle: 'h', newHandle: 'i' }, {}],
     [{ kind: 'frame_dropped', ...source, handle: 'h' }, { svc_frames_dropped_total: 1 }],
     [{ kind: 'frame_expired', tenant: 'default', handle: 'h' }, { svc_frames_expired_total: 1 }],
     [{ kind: 'scheduler_not_stopping', ...source }, { svc_scheduler_not_stopping_total: 1 }],

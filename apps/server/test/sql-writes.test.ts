@@ -232,9 +232,26 @@ describe('POST /frames/{handle} with SQL', () => {
   });
 });
 
+test('ALTER TABLE renames a frame and keeps its expiry', async () => {
+  await server.put('from', [{ id: 1 }], { query: '?ttl=3600' });
+  const infoOf = async (handle: string) => (await (await server.fetch(`/frames/${handle}`)).json()) as object;
+  const { expires } = (await infoOf('from')) as { expires: string };
+  await update('DROP TABLE IF EXISTS "to"');
+  expect(await update('ALTER TABLE "from" RENAME TO "to"')).toBe(0);
+  expect(await infoOf('to')).toMatchObject({ handle: 'to', rows: 1, expires });
+  expect(await rowsOf('to')).toMatchObject({ dataset: [[1]] });
+  expect((await server.fetch('/exec?handle=from&fmt=json')).status).toBe(404);
+  await expect(update('ALTER TABLE "from" RENAME TO other')).rejects.toMatchObject({ code: 5 });
+  await expect(update('ALTER TABLE "to" RENAME TO "to"')).rejects.toMatchObject({
+    code: 6,
+    details: expect.stringContaining('The frame "to" already exists.'),
+  });
+});
+
 test('/exec does not write', async () => {
   await update('CREATE OR REPLACE TABLE ins (id BIGINT)');
-  for (const sql of ['INSERT INTO ins VALUES (1)', 'CREATE TABLE other (id INT)', 'DROP TABLE ins']) {
+  const statements = ['INSERT INTO ins VALUES (1)', 'CREATE TABLE other (id INT)', 'DROP TABLE ins'];
+  for (const sql of [...statements, 'ALTER TABLE ins RENAME TO other']) {
     const { status } = await server.fetch(`/exec?engine=local&fmt=json&query=${encodeURIComponent(sql)}`);
     expect(status).toBe(403);
   }

@@ -81,6 +81,7 @@ describe("another tenant's handle is exactly an unknown one", () => {
     ['HEAD', '/frames/HANDLE', 404],
     ['DELETE', '/frames/HANDLE', 404],
     ['PATCH', '/frames/HANDLE', 404, { body: '{"ttl":1}' }],
+    ['PATCH', '/frames/HANDLE', 404, { body: '{"handle":"renamed"}' }],
     ['GET', '/frames?prefix=HANDLE', 200],
     ['PUT', '/frames/HANDLE', 409, { body: '[{"id":1}]', headers: { ...JSON_TYPE, 'if-match': '*' } }],
     ['POST', '/frames/HANDLE', 409, { body: '[{"id":1}]', headers: { ...JSON_TYPE, 'if-match': '*' } }],

@@ -20,8 +20,11 @@ import { frameResponse, writeFrame, writeUpload } from './upload/write-frame.ts'
 
 const MAX_PATCH_BYTES = 16 * 1024;
 
-/** The body of a change to a frame. */
-export const PatchBody = v.strictObject({ ttl: v.nullable(v.number()) });
+/** The body of a change to a frame: when it expires, or its new handle. */
+export const PatchBody = v.union([
+  v.strictObject({ ttl: v.nullable(v.number()) }),
+  v.strictObject({ handle: v.string() }),
+]);
 
 /** Handles `/frames`: lists frames, and creates them from rows, under a generated handle, or from SQL. */
 export function frameListHandlers(service: Service): HandlersOf<'GET' | 'POST'> {
@@ -103,8 +106,13 @@ export function frameHandlers(service: Service): HandlersOf<Method> {
     PATCH: async (context) => {
       refuseConditions(context);
       const handle = handleOf(context);
-      const { ttl } = await patchBody(context);
-      return frameResponse(await service.expireFrame(context.call, handle, ttl));
+      const change = await patchBody(context);
+      const isRename = 'handle' in change;
+      return frameResponse(
+        isRename
+          ? await service.renameFrame(context.call, handle, change.handle)
+          : await service.expireFrame(context.call, handle, change.ttl),
+      );
     },
     DELETE: async (context) => {
       refuseConditions(context);
@@ -130,7 +138,7 @@ function listOptions(params: Params): ListOptions {
 }
 
 async function patchBody(context: RequestContext): Promise<v.InferOutput<typeof PatchBody>> {
-  const hint = `Send {"ttl": 3600} to expire the frame in an hour, {"ttl": null} to keep it. ${TTL_HINT}`;
+  const hint = `Send {"ttl": 3600} to expire the frame in an hour, {"ttl": null} to keep it, {"handle": "b"} to rename it. ${TTL_HINT}`;
   const text = await readText(openBody(context), MAX_PATCH_BYTES, hint);
   const parsed = v.safeParse(PatchBody, parsedJson(text));
   if (parsed.success) return parsed.output;

@@ -10,8 +10,14 @@ import type { OperationName } from './service.ts';
 
 /** Reports what the audit must show. */
 export interface Audit {
-  /** Runs a write of a frame, and reports how it ended. */
-  write<T>(call: Call, operation: OperationName, handle: string, work: () => Promise<T>): Promise<T>;
+  /** Runs a write of a frame, and reports how it ended. `newHandle`: of a rename. */
+  write<T>(
+    call: Call,
+    operation: OperationName,
+    handle: string,
+    work: () => Promise<T>,
+    newHandle?: string,
+  ): Promise<T>;
   /** Runs the part of a write before its frames are known, and reports it if it fails. */
   refused<T>(call: Call, operation: OperationName, work: () => Promise<T>): Promise<T>;
   /**
@@ -40,6 +46,7 @@ export function createAudit(observe: Observer): Audit {
     operation: string,
     handle: string | null,
     outcome: 'ok' | ErrorCode = 'ok',
+    newHandle?: string,
   ): void {
     observe({
       kind: 'audited',
@@ -48,6 +55,7 @@ export function createAudit(observe: Observer): Audit {
       caller: caller?.id ?? null,
       operation,
       handle: handle?.slice(0, MAX_HANDLE_LENGTH) ?? null,
+      ...(newHandle !== undefined && { newHandle: newHandle.slice(0, MAX_HANDLE_LENGTH) }),
       outcome,
       ...(trace && { trace }),
     });
@@ -58,21 +66,24 @@ export function createAudit(observe: Observer): Audit {
     operation: OperationName,
     handle: string | null,
     work: () => Promise<T>,
-    outcomeOf?: (result: T) => 'ok' | ErrorCode,
+    {
+      outcomeOf,
+      newHandle,
+    }: { readonly outcomeOf?: (result: T) => 'ok' | ErrorCode; readonly newHandle?: string | undefined } = {},
   ): Promise<T> {
     let result;
     try {
       result = await work();
     } catch (error) {
-      report(call, operation, handle, toServiceError(error).code);
+      report(call, operation, handle, toServiceError(error).code, newHandle);
       throw error;
     }
-    report(call, operation, handle, outcomeOf?.(result));
+    report(call, operation, handle, outcomeOf?.(result), newHandle);
     return result;
   }
 
   return {
-    write: run,
+    write: (call, operation, handle, work, newHandle) => run(call, operation, handle, work, { newHandle }),
     async refused(call, operation, work) {
       try {
         return await work();
@@ -81,7 +92,8 @@ export function createAudit(observe: Observer): Audit {
         throw error;
       }
     },
-    forward: (call, operation, work) => run(call, operation, null, work, ({ status }) => outcomeOfStatus(status)),
+    forward: (call, operation, work) =>
+      run(call, operation, null, work, { outcomeOf: ({ status }) => outcomeOfStatus(status) }),
     check(call, operation, target, work) {
       try {
         work();

@@ -79,6 +79,7 @@ describe('every operation', () => {
       putFrame: () => closed.putFrame(callOf(), 'x', upload),
       appendFrame: () => closed.appendFrame(callOf(), 'x', upload),
       expireFrame: () => closed.expireFrame(callOf(), 'x', 1),
+      renameFrame: () => closed.renameFrame(callOf(), 'x', 'y'),
       dropFrame: () => closed.dropFrame(callOf(), 'x'),
       query: () => closed.query(callOf(), 'select 1'),
       describeQuery: () => closed.describeQuery(callOf(), 'select 1'),

@@ -71,6 +71,8 @@ describe('frames', () => {
     for (const operation of [
       () => service.describeFrame(call, '../x'),
       () => service.dropFrame(call, '../x'),
+      () => service.renameFrame(call, '../x', 'y'),
+      () => service.renameFrame(call, 'x', '../y'),
       () => service.expireFrame(call, '../x', 1),
       () => service.putFrame(call, '../x', json('[]')),
     ]) {
@@ -197,12 +199,16 @@ describe('events', () => {
     await service.putFrame(call, 't', json('[{"id":1}]'));
     (await service.readFrame(call, 't')).close();
     await service.expireFrame(call, 't', null);
+    await service.renameFrame(call, 't', 'u');
+    await service.renameFrame(call, 'u', 't');
     await service.dropFrame(call, 't');
     const source = { requestId: 'r-1', tenant: 'default', handle: 't' };
     expect(events.filter(({ kind }) => kind !== 'audited')).toMatchObject([
       { kind: 'frame_put', ...source, rows: 1, created: true },
       { kind: 'frame_opened', ...source, rows: 1 },
       { kind: 'frame_expiry_set', ...source, expires: null },
+      { kind: 'frame_renamed', ...source, newHandle: 'u' },
+      { kind: 'frame_renamed', ...source, handle: 'u', newHandle: 't' },
       { kind: 'frame_dropped', ...source },
     ]);
   });

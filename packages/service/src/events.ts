@@ -54,6 +54,7 @@ export type ServiceEvent =
       /** How long the frame took to open. */
       readonly durationMs: number;
     })
+  | (EventSource & { readonly kind: 'frame_renamed'; readonly handle: string; readonly newHandle: string })
   | (EventSource & { readonly kind: 'frame_dropped'; readonly handle: string })
   /** A frame was removed because its time to live was over. */
   | { readonly kind: 'frame_expired'; readonly tenant: string; readonly handle: string }
@@ -126,6 +127,8 @@ export type ServiceEvent =
       readonly operation: string;
       /** The frame; null if the operation is not about one, or was refused before that was known. */
       readonly handle: string | null;
+      /** The new handle of a frame that is renamed. Omitted for other operations. */
+      readonly newHandle?: string;
       readonly outcome: 'ok' | ErrorCode;
       readonly trace?: TraceContext;
     }

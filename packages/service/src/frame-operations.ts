@@ -44,6 +44,7 @@ type FrameOperations = Pick<
   | 'openFile'
   | 'putFrame'
   | 'readFrame'
+  | 'renameFrame'
   | 'uploadFormats'
 >;
 
@@ -101,6 +102,18 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
         return { ...others, info: shownInfo(call, info) };
       }),
 
+    ...createChangeOperations(parts),
+  };
+}
+
+/** Creates the operations that change a frame without rows. */
+function createChangeOperations({
+  store,
+  observe,
+  begin,
+  audit,
+}: FrameParts): Pick<FrameOperations, 'dropFrame' | 'expireFrame' | 'renameFrame'> {
+  return {
     expireFrame: (call, handle, ttlSeconds) =>
       audit.write(call, 'expireFrame', handle, async () => {
         begin(call, 'expireFrame');
@@ -109,6 +122,20 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
         observe({ kind: 'frame_expiry_set', ...eventSource(call), handle, expires: info.expires });
         return shownInfo(call, info);
       }),
+
+    renameFrame: (call, handle, newHandle) =>
+      audit.write(
+        call,
+        'renameFrame',
+        handle,
+        async () => {
+          begin(call, 'renameFrame');
+          const info = (await store.rename(refOf(call, handle), parseHandle(newHandle))) ?? notFound(handle);
+          observe({ kind: 'frame_renamed', ...eventSource(call), handle, newHandle });
+          return shownInfo(call, info);
+        },
+        newHandle,
+      ),
 
     dropFrame: (call, handle) =>
       audit.write(call, 'dropFrame', handle, async () => {

@@ -16,6 +16,7 @@ export const REQUIRED_PERMISSIONS = {
   putFrame: ['write'],
   appendFrame: ['write'],
   expireFrame: ['write'],
+  renameFrame: ['write'],
   dropFrame: ['write'],
   query: { local: ['read'], scheduler: ['scheduler'] },
   describeQuery: { local: ['read'], scheduler: ['scheduler'] },

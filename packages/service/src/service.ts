@@ -202,6 +202,8 @@ export interface Operations {
   /** Appends rows to a frame, or creates it. */
   appendFrame(call: Call, handle: string, upload: Upload, options?: PutFrameOptions): Promise<AppendResult>;
   expireFrame(call: Call, handle: string, ttlSeconds: number | null): Promise<ShownInfo>;
+  /** Gives a frame another handle, which must be free, else `handle_exists`. */
+  renameFrame(call: Call, handle: string, newHandle: string): Promise<ShownInfo>;
   dropFrame(call: Call, handle: string): Promise<void>;
   /** Runs one read-only statement over the caller's frames as tables. The caller must close the result. */
   query(call: Call, sql: string, options?: QueryFramesOptions): Promise<SqlResult>;

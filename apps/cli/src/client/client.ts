@@ -12,7 +12,7 @@ import { parseResponse } from './server-responses.ts';
 
 /** A request to the server. */
 export interface Request {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Relative to the base URL, without a leading slash. */
   readonly path: string;
   /** A list is a parameter that is repeated. */

@@ -9,7 +9,7 @@ export interface WrittenFrame {
   readonly handle: string;
   readonly rows: number;
   readonly version: string;
-  readonly what: 'new' | 'replaced' | 'appended';
+  readonly what: 'new' | 'replaced' | 'appended' | 'renamed';
 }
 
 /** Returns the line about a frame that was written. */

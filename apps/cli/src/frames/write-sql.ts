@@ -5,9 +5,10 @@ import {
   type DropStatement,
   type InsertStatement,
   parseUpdate,
+  type RenameStatement,
   type UpdateStatement,
 } from '@svc/frames/statements';
-import { type Client, readResponse } from '../client/client.ts';
+import { type Client, type ClientResponse, readResponse } from '../client/client.ts';
 import { framePath } from '../client/frame-path.ts';
 import { refusalOf } from '../client/refusal.ts';
 import { NEW_FRAME } from '../client/server-responses.ts';
@@ -52,6 +53,7 @@ export async function writeSql(client: Client, write: WriteSql): Promise<Wrote> 
   const { update } = write;
   if (update.kind === 'create') return create(client, update, write);
   if (update.kind === 'insert') return insert(client, update, write);
+  if (update.kind === 'rename') return rename(client, update, write);
   return update.kind === 'drop' ? drop(client, update, write) : 'OK';
 }
 
@@ -97,15 +99,40 @@ async function insert(client: Client, update: InsertStatement, write: WriteSql):
   return { handle, ...(await readResponse(response, NEW_FRAME, MAX_RESPONSE_BYTES)), what: 'appended' };
 }
 
-async function drop(client: Client, { handle, isOptional }: DropStatement, { signal }: WriteSql): Promise<Wrote> {
+async function rename(client: Client, update: RenameStatement, write: WriteSql): Promise<Wrote> {
+  const { handle, newHandle } = update;
+  const body = JSON.stringify({ handle: newHandle });
+  const headers = { 'content-type': 'application/json' };
+  const response = await changeExisting(client, update, write, { method: 'PATCH', headers, body });
+  if (response === undefined) return missing(handle);
+  return { handle: newHandle, ...(await readResponse(response, NEW_FRAME, MAX_RESPONSE_BYTES)), what: 'renamed' };
+}
+
+async function drop(client: Client, update: DropStatement, write: WriteSql): Promise<Wrote> {
+  const { handle } = update;
+  const request = { method: 'DELETE', expects: { statuses: [204] } } as const;
+  const response = await changeExisting(client, update, write, request);
+  return response === undefined ? missing(handle) : `dropped ${handle}`;
+}
+
+function missing(handle: string): string {
+  return `there is no frame ${handle}`;
+}
+
+/** Sends a change of a frame. Undefined if the frame does not exist, and `IF EXISTS` allows that. */
+async function changeExisting(
+  client: Client,
+  { handle, isOptional }: DropStatement | RenameStatement,
+  { signal }: WriteSql,
+  request: Pick<Parameters<Client['send']>[0], 'method' | 'headers' | 'body' | 'expects'>,
+): Promise<ClientResponse | undefined> {
   const path = framePath(handle);
-  const send = () => client.send({ method: 'DELETE', path, isAction: true, expects: { statuses: [204] }, signal });
+  const send = () => client.send({ ...request, path, isAction: true, signal });
   try {
-    await (isOptional ? send() : withNearestHandle(client, handle, signal, send));
+    return await (isOptional ? send() : withNearestHandle(client, handle, signal, send));
   } catch (error) {
     const isMissing = error instanceof CliError && error.code === 'handle_not_found';
-    if (isOptional && isMissing) return `there is no frame ${handle}`;
+    if (isOptional && isMissing) return undefined;
     throw error;
   }
-  return `dropped ${handle}`;
 }

@@ -14,11 +14,11 @@ export interface CompletionWords {
 export type Completed = [found: string[], word: string];
 
 const KEYWORDS =
-  `all and anti any as asc asof between by case cast count create cross date day desc describe distinct drop else end
+  `all alter and anti any as asc asof between by case cast count create cross date day desc describe distinct drop else end
 except exclude exists explain explode false filter first from full group having hour ilike in inner insert interval intersect
 into is join lag last lateral lead left like limit max mean median min minute month natural not null nulls offset on or
-order outer over partition pivot positional preceding qualify quantile replace right row rows sample second select semi
-show stddev sum summarize table tables then time_bucket timestamp true union unnest unpivot using values when where window with
+order outer over partition pivot positional preceding qualify quantile rename replace right row rows sample second select semi
+show stddev sum summarize table tables then time_bucket timestamp to true union unnest unpivot using values when where window with
 year avg coalesce date_trunc row_number`.split(/\s+/);
 
 /** Completes the last word of a line; `before` are the lines of the statement before it. */

@@ -61,6 +61,7 @@ export function createMetricsObserver({ registry, maxTenants, hasCallers = false
       case 'engine_child_answered':
       case 'frame_expiry_set':
       case 'frame_opened':
+      case 'frame_renamed':
       case 'keys_loaded':
       case 'keys_refused':
       case 'tsdb_refused_credentials':

@@ -12,6 +12,8 @@ export type AuditLine = Readonly<{
   caller: string | null;
   operation: string | null;
   handle: string | null;
+  /** The new handle of a frame that is renamed. */
+  newHandle?: string;
   /** `ok`, or the code of the error. */
   outcome: string;
   /** Why credentials were refused. */

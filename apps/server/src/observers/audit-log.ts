@@ -22,8 +22,9 @@ function lineOf(event: ServiceEvent): AuditLine | undefined {
   if (event.kind !== 'audited' && event.kind !== 'caller_refused') return undefined;
   const time = new Date().toISOString();
   if (event.kind === 'audited') {
-    const { requestId, tenant, caller, operation, handle, outcome } = event;
-    return { time, requestId, ...traceIdOf(event), tenant, caller, operation, handle, outcome };
+    const { requestId, tenant, caller, operation, handle, newHandle, outcome } = event;
+    const names = { handle, ...(newHandle !== undefined && { newHandle }) };
+    return { time, requestId, ...traceIdOf(event), tenant, caller, operation, ...names, outcome };
   }
   const { requestId, operation, reason } = event;
   const nothing = { tenant: null, caller: null, handle: null };

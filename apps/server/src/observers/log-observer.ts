@@ -25,6 +25,7 @@ export function createLogObserver(log: Log): Observer {
     switch (event.kind) {
       case 'frame_put':
       case 'frame_appended':
+      case 'frame_renamed':
       case 'frame_dropped':
       case 'frame_expired':
       case 'frame_expiry_set':

@@ -121,6 +121,13 @@ const COMMANDS: Readonly<Record<string, CommandRow | readonly CommandRow[]>> = {
       hasRows: false,
     },
     {
+      detail: 'ALTER TABLE',
+      message: update('alter table none rename to renamed'),
+      read: NOT_READABLE,
+      put: { operation: 'renameFrame', ...NO_FRAME },
+      hasRows: false,
+    },
+    {
       detail: 'CREATE TABLE AS',
       message: update(`create or replace table kept as ${SQL}`),
       read: NOT_READABLE,

@@ -133,6 +133,13 @@ const FRAME_WAYS: readonly Way[] = [
     send: http('/frames/shown', { method: 'PATCH', body: '{"ttl":null}' }),
   },
   {
+    entries: ['PATCH /frames/:handle'],
+    detail: 'another handle',
+    operation: 'renameFrame',
+    allowed: 'handle_not_found',
+    send: http('/frames/none', { method: 'PATCH', body: '{"handle":"renamed"}' }),
+  },
+  {
     entries: ['DELETE /frames/:handle'],
     operation: 'dropFrame',
     allowed: 'handle_not_found',

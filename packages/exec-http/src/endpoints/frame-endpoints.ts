@@ -107,8 +107,9 @@ export const FRAME_ENDPOINTS = {
         ],
       },
       PATCH: {
-        id: 'expireFrame',
-        summary: 'Change when a frame expires',
+        id: 'changeFrame',
+        summary: 'Change when a frame expires, or rename it',
+        // Which operation it is depends on the body; each of them needs the same permission.
         operation: 'expireFrame',
         refusesOthers: true,
         body: 'change',
@@ -119,12 +120,13 @@ export const FRAME_ENDPOINTS = {
             headers: ['etag'],
           },
         },
-        errors: ['handle_not_found', 'payload_too_large', 'out_of_disk'],
+        errors: ['handle_not_found', 'handle_exists', 'payload_too_large', 'out_of_disk'],
         uses: [
           {
             gives: 'changes when it expires, with `{"ttl": 3600}` as the body',
             section: 'change-how-long-a-frame-lives',
           },
+          { gives: 'renames it, with `{"handle": "new-name"}` as the body', section: 'rename-a-frame' },
         ],
       },
       DELETE: {

@@ -16,5 +16,6 @@ export {
   type DropStatement,
   type InsertStatement,
   parseUpdate,
+  type RenameStatement,
   type UpdateStatement,
 } from './update-statement.ts';

@@ -20,7 +20,8 @@ export interface StatementText {
 
 /** The statements that change frames, for hints. */
 export const UPDATES_HINT =
-  'Change frames with CREATE TABLE, INSERT INTO name VALUES or a query, or DROP TABLE; run anything else as a query.';
+  'Change frames with CREATE TABLE, INSERT INTO name VALUES or a query, ALTER TABLE name RENAME TO, or DROP TABLE; run ' +
+  'anything else as a query.';
 
 const BLANKS = /(?:\s|--[^\n]*|\/\*[\s\S]*?\*\/)*/y;
 const QUOTED_NAME = /"(?:[^"]|"")+"/y;

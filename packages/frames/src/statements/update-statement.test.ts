@@ -4,6 +4,7 @@ import { beginsUpdate, parseUpdate } from './update-statement.ts';
 const create = { kind: 'create', isReplacing: false, isOptional: false };
 const insert = { kind: 'insert', handle: 't' };
 const nothing = { kind: 'nothing' };
+const renamed = { kind: 'rename' };
 
 describe('a statement', () => {
   test.each([
@@ -24,6 +25,9 @@ describe('a statement', () => {
     ['INSERT INTO t (b, a) VALUES ( $2 , $1 );', { ...insert, columns: ['b', 'a'], placeholders: [1, 0] }],
     ['DROP TABLE t', { kind: 'drop', handle: 't', isOptional: false }],
     ['drop table if exists "t" ; -- gone', { kind: 'drop', handle: 't', isOptional: true }],
+    ['ALTER TABLE a RENAME TO b', { kind: 'rename', handle: 'a', newHandle: 'b', isOptional: false }],
+    ['alter table if exists "a-1" rename to "b.2";', { ...renamed, handle: 'a-1', newHandle: 'b.2', isOptional: true }],
+    ['ALTER TABLE memory.main.a RENAME TO main."b"', { ...renamed, handle: 'a', newHandle: 'b' }],
   ])('%s changes frames', (sql, update) => {
     expect(parseUpdate(sql)).toMatchObject(update);
   });
@@ -68,17 +72,22 @@ describe('a statement', () => {
     expect(parseUpdate(`CREATE TABLE ${text}`)).toEqual({ ...create, handle: 't', select, isDeclared: true });
   });
 
-  test.each(['UPDATE t SET a = 1', 'delete from t', 'MERGE INTO t USING u ON true', 'truncate t'])(
-    '%s is refused with what to do instead',
-    (sql) => {
-      expect(() => parseUpdate(sql)).toThrow(
-        expect.objectContaining({
-          code: 'permission_denied',
-          hint: expect.stringContaining('CREATE OR REPLACE TABLE'),
-        }),
-      );
-    },
-  );
+  test.each([
+    'UPDATE t SET a = 1',
+    'delete from t',
+    'MERGE INTO t USING u ON true',
+    'truncate t',
+    'ALTER TABLE t ADD COLUMN c INT',
+    'alter table t rename column a to b',
+    'ALTER TABLE t RENAME a TO b',
+  ])('%s is refused with what to do instead', (sql) => {
+    expect(() => parseUpdate(sql)).toThrow(
+      expect.objectContaining({
+        code: 'permission_denied',
+        hint: expect.stringContaining('CREATE OR REPLACE TABLE'),
+      }),
+    );
+  });
 
   test.each([
     'SELECT 1',
@@ -91,6 +100,7 @@ describe('a statement', () => {
     'CREATE VIEW v AS SELECT 1',
     'CREATE OR REPLACE TEMP TABLE t AS SELECT 1',
     'DROP VIEW v',
+    'ALTER VIEW v RENAME TO w',
   ])('%s does not', (sql) => {
     expect(parseUpdate(sql)).toBeUndefined();
   });
@@ -119,6 +129,9 @@ describe('a statement', () => {
     ['CREATE TABLE "" AS SELECT 1', 'the name of the table is missing'],
     ['DROP TABLE a, b', 'something follows the name of the table'],
     ['DROP TABLE t; DROP TABLE u', 'something follows the name of the table'],
+    ['ALTER TABLE', 'the name of the table is missing'],
+    ['ALTER TABLE a RENAME TO', 'the name of the table is missing'],
+    ['ALTER TABLE a RENAME TO b, c', 'something follows the new name of the table'],
     ['DROP TABLE a.b.c.d', 'the name of the table has more than three parts'],
   ])('%s is invalid_sql', (sql, message) => {
     expect(() => parseUpdate(sql)).toThrow(message);
@@ -136,9 +149,12 @@ describe('a statement', () => {
     expect(update?.kind === 'create' && update.select.indexOf('oops')).toBe(20);
   });
 
-  test.each(['DROP TABLE other.t', 'DROP TABLE disk.main.t'])('%s is in another schema', (sql) => {
-    expect(() => parseUpdate(sql)).toThrow('There is no schema');
-  });
+  test.each(['DROP TABLE other.t', 'DROP TABLE disk.main.t', 'ALTER TABLE t RENAME TO other.t'])(
+    '%s is in another schema',
+    (sql) => {
+      expect(() => parseUpdate(sql)).toThrow('There is no schema');
+    },
+  );
 });
 
 test.each([

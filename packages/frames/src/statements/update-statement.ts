@@ -4,7 +4,8 @@ import { takeColumns } from './column-definitions.ts';
 import { createStatementText, type StatementText } from './statement-text.ts';
 
 /** A statement that changes frames, or that clients send around such statements. */
-export type UpdateStatement = CreateStatement | DropStatement | InsertStatement | { readonly kind: 'nothing' };
+export type UpdateStatement =
+  CreateStatement | DropStatement | InsertStatement | RenameStatement | { readonly kind: 'nothing' };
 
 /** `CREATE TABLE`: stores the result of a query, or an empty frame. */
 export interface CreateStatement {
@@ -25,6 +26,14 @@ export interface DropStatement {
   readonly isOptional: boolean;
 }
 
+/** `ALTER TABLE … RENAME TO`. */
+export interface RenameStatement {
+  readonly kind: 'rename';
+  readonly handle: string;
+  readonly newHandle: string;
+  readonly isOptional: boolean;
+}
+
 /** `INSERT INTO`: appends rows. */
 export interface InsertStatement {
   readonly kind: 'insert';
@@ -39,15 +48,16 @@ export interface InsertStatement {
 
 /**
  * Parses a statement that changes frames; undefined for any other, which is a query. Throws `invalid_sql` if the statement
- * starts like one of these but does not parse, and `permission_denied` for `UPDATE` and `DELETE`.
+ * starts like one of these but does not parse, and `permission_denied` for `UPDATE`, `DELETE` and other changes of a frame.
  */
 export function parseUpdate(sql: string): UpdateStatement | undefined {
   const text = createStatementText(sql);
   if (text.takeWords('CREATE')) return parseCreate(text);
   if (text.takeWords('DROP')) return parseDrop(text);
+  if (text.takeWords('ALTER', 'TABLE')) return parseRename(text);
   if (text.takeWords('INSERT')) return parseInsert(text);
   if (NOTHING.test(sql)) return { kind: 'nothing' };
-  for (const word of REFUSED) if (text.takeWords(word)) throw notOffered(word);
+  for (const word of REFUSED) if (text.takeWords(word)) throw notOffered(word, 'rows');
   return undefined;
 }
 
@@ -65,6 +75,7 @@ const BEGINNINGS = [
   ['CREATE', 'TABLE'],
   ['CREATE', 'OR', 'REPLACE', 'TABLE'],
   ['DROP', 'TABLE'],
+  ['ALTER', 'TABLE'],
   ...['INSERT', ...REFUSED].map((word) => [word]),
 ];
 
@@ -72,8 +83,8 @@ const BEGINNINGS = [
 const NOTHING =
   /^\s*(?:(?:BEGIN|COMMIT|END|ROLLBACK)(?:\s+(?:TRANSACTION|WORK))?|START\s+TRANSACTION|SET\s+(?:SESSION\s+)?TIME\s?ZONE\s*(?:=|\sTO\s|)\s*'(?:Etc\/)?UTC')\s*;?\s*$/i;
 
-function notOffered(word: string): ServiceError {
-  return new ServiceError('permission_denied', `${word} is not supported: rows of a frame do not change.`, {
+function notOffered(what: string, unchanged: 'columns' | 'rows'): ServiceError {
+  return new ServiceError('permission_denied', `${what} is not supported: ${unchanged} of a frame do not change.`, {
     hint: 'Replace the frame: CREATE OR REPLACE TABLE name AS SELECT … FROM name.',
   });
 }
@@ -96,6 +107,15 @@ function parseDrop(text: StatementText): UpdateStatement | undefined {
   const handle = takeHandle(text);
   takeEnd(text, 'the name of the table');
   return { kind: 'drop', handle, isOptional };
+}
+
+function parseRename(text: StatementText): UpdateStatement {
+  const isOptional = text.takeWords('IF', 'EXISTS');
+  const handle = takeHandle(text);
+  if (!text.takeWords('RENAME', 'TO')) throw notOffered('ALTER TABLE without RENAME TO', 'columns');
+  const newHandle = takeHandle(text);
+  takeEnd(text, 'the new name of the table');
+  return { kind: 'rename', handle, newHandle, isOptional };
 }
 
 function parseInsert(text: StatementText): UpdateStatement {

@@ -339,6 +339,20 @@ describe('an update', () => {
     expect(await update(sql, 'DROP TABLE IF EXISTS t')).toBe(0n);
   });
 
+  test('renames frames', async () => {
+    const { sql } = await startSql();
+    await update(sql, 'CREATE TABLE t AS SELECT 1 AS one');
+    expect(await update(sql, 'ALTER TABLE t RENAME TO "u.1"')).toBe(0n);
+    expect(rowsOf(await get(sql, pathOf('u.1')))).toEqual([{ one: 1n }]);
+    const failure = (query: string) => failureOf((options) => put(sql, updateOf(query), undefined, options));
+    expect(await failure('ALTER TABLE t RENAME TO v')).toMatchObject({ code: Status.NOT_FOUND });
+    expect(await update(sql, 'ALTER TABLE IF EXISTS t RENAME TO v')).toBe(0n);
+    await update(sql, 'CREATE TABLE t AS SELECT 1 AS one');
+    for (const query of ['ALTER TABLE t RENAME TO "u.1"', 'ALTER TABLE IF EXISTS t RENAME TO t']) {
+      expect(await failure(query)).toMatchObject({ code: Status.ALREADY_EXISTS });
+    }
+  });
+
   const rowsMade = (result: Uint8Array | undefined) => flightSql.DoPutUpdateResult.decode(result ?? NONE).recordCount;
   const noColumns = new Table(new Schema([]));
 

@@ -5,6 +5,7 @@ import {
   type DropStatement,
   type InsertStatement,
   parseUpdate,
+  type RenameStatement,
   UPDATES_HINT,
   type UpdateStatement,
 } from '@svc/frames/statements';
@@ -35,6 +36,7 @@ export function authorizeStatement(
 ): void {
   if (update === undefined) service.authorize(call, 'query', engine);
   else if (update.kind === 'drop') service.authorize(call, 'dropFrame');
+  else if (update.kind === 'rename') service.authorize(call, 'renameFrame');
   else if (update.kind === 'create') service.authorize(call, 'keepQuery', engineFor(update, engine));
   else if (update.kind === 'insert' && update.placeholders) service.authorize(call, 'appendRows');
   else if (update.kind === 'insert') service.authorize(call, 'appendQuery', engine);
@@ -59,16 +61,18 @@ export async function runUpdate(
   if (update.kind === 'insert') return insert(service, call, update, statement, bound);
   if (update.kind === 'nothing') return 0;
   try {
-    return update.kind === 'drop' ? await drop(service, call, update) : await create(service, call, update, statement);
+    if (update.kind === 'create') return await create(service, call, update, statement);
+    if (update.kind === 'rename') return await rename(service, call, update);
+    return await drop(service, call, update);
   } catch (error) {
-    const isExpected = update.isOptional && error instanceof ServiceError && EXPECTED.has(error.code);
+    const isExpected = update.isOptional && error instanceof ServiceError && error.code === EXPECTED[update.kind];
     if (isExpected) return 0;
     throw error;
   }
 }
 
 /** The errors that IF EXISTS and IF NOT EXISTS suppress. */
-const EXPECTED: ReadonlySet<string> = new Set(['handle_exists', 'handle_not_found']);
+const EXPECTED = { create: 'handle_exists', drop: 'handle_not_found', rename: 'handle_not_found' } as const;
 
 /** Columns are declared with the types of this server, whatever runs other statements. */
 function engineFor({ isDeclared }: CreateStatement, engine: EngineName): EngineName {
@@ -77,6 +81,11 @@ function engineFor({ isDeclared }: CreateStatement, engine: EngineName): EngineN
 
 async function drop(service: Service, call: Call, { handle }: DropStatement): Promise<number> {
   await service.dropFrame(call, handle);
+  return 0;
+}
+
+async function rename(service: Service, call: Call, { handle, newHandle }: RenameStatement): Promise<number> {
+  await service.renameFrame(call, handle, newHandle);
   return 0;
 }
 
