@@ -83,7 +83,7 @@ export async function startServer(config: Config, log: Log, options: StartOption
     throw error;
   });
   const { createConfiguredGrpc } = await import('./parts/create-configured-grpc.ts');
-  const grpc = createConfiguredGrpc(config, service, tls);
+  const grpc = createConfiguredGrpc(config, service, { tls, httpPort });
   tls?.files.onChange(({ context }) => grpc.setSecureContext(context));
   metrics?.connect({
     service,

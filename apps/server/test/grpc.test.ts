@@ -101,6 +101,15 @@ describe('one process, two listeners', () => {
     expect(second.socket.destroyed).toBe(false);
   });
 
+  test('a request in HTTP/1.1 is answered with the port for it', async () => {
+    const server = await sharedProcess();
+    const response = await fetch(`http://${server.grpcAddress}/ping`);
+    expect([response.status, await response.text()]).toEqual([
+      400,
+      `This port speaks gRPC, over HTTP/2. Send HTTP requests to port ${server.port}.\n`,
+    ]);
+  });
+
   test('grpc.max_message_bytes refuses a longer message', async () => {
     const server = await startProcess({ toml: '[grpc]\nmax_message_bytes = 1024\n' });
     const client = createClient(FrameServiceDefinition, channelTo(server));

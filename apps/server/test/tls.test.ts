@@ -138,11 +138,15 @@ describe('a client that does not speak TLS', () => {
   });
 });
 
-test('HTTP/1.1 to the gRPC port is refused with a reason', async () => {
+test('HTTP/1.1 to the gRPC port, with TLS or without, is answered with the port for it', async () => {
+  const request = 'GET / HTTP/1.1\r\nhost: localhost\r\n\r\n';
   const socket = await connectTls(grpcPort(), { ca });
-  socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n');
+  socket.write(request);
   const [bytes] = await once(socket, 'data');
-  expect(String(bytes)).toMatch(/^HTTP\/1\.0 403 /);
+  for (const answer of [String(bytes), await sendRaw(grpcPort(), request)]) {
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer).toContain(`Send HTTP requests to port ${server.port}, with https.`);
+  }
 });
 
 test('tls.min_version refuses older versions on both ports', { tags: ['slow'] }, async () => {

@@ -38,6 +38,7 @@ export { loadTlsFiles, TlsFileError, type TlsFiles, type TlsFileSetting, type Tl
 export {
   type HandshakeFailure,
   type Handshakes,
+  type PlainClient,
   trackHandshakes,
   type TrackHandshakesOptions,
 } from './track-handshakes.ts';

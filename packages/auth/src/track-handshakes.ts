@@ -11,8 +11,8 @@ export interface Handshakes {
 export interface TrackHandshakesOptions {
   /** Called when a handshake fails. Default: nothing happens; the connection is closed in any case. */
   readonly onFailure?: ((failure: HandshakeFailure) => void) | undefined;
-  /** What to send to a client that does not speak TLS. It ends the connection. Default: nothing. */
-  readonly plainAnswer?: (() => string | Uint8Array) | undefined;
+  /** What to send to a client that does not speak TLS; it ends the connection. Undefined, and the default: nothing. */
+  readonly plainAnswer?: ((client: PlainClient) => string | Uint8Array | undefined) | undefined;
 }
 
 /** A handshake that failed. */
@@ -22,8 +22,14 @@ export interface HandshakeFailure {
   readonly address: string | undefined;
 }
 
+/** A client that does not speak TLS: its first bytes are a common request of HTTP/1.1, or anything else. */
+export type PlainClient = 'http1' | 'other';
+
 /** The codes of OpenSSL for a first message that is not TLS. */
-const NOT_TLS: ReadonlySet<string> = new Set(['ERR_SSL_HTTP_REQUEST', 'ERR_SSL_WRONG_VERSION_NUMBER']);
+const NOT_TLS: ReadonlyMap<string, PlainClient> = new Map([
+  ['ERR_SSL_HTTP_REQUEST', 'http1'],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'other'],
+]);
 
 /** Tracks the handshakes of a server from their start. Call it before the server listens. */
 export function trackHandshakes(server: Server, options: TrackHandshakesOptions = {}): Handshakes {
@@ -41,7 +47,9 @@ export function trackHandshakes(server: Server, options: TrackHandshakesOptions 
     const code = error.code ?? error.message;
     onFailure?.({ code, address: socket.remoteAddress });
     // The TCP connection below is still open and can carry a plain answer.
-    if (plainAnswer !== undefined && NOT_TLS.has(code)) pending.get(keyOf(socket))?.end(plainAnswer());
+    const client = NOT_TLS.get(code);
+    const answer = client && plainAnswer?.(client);
+    if (answer !== undefined) pending.get(keyOf(socket))?.end(answer);
   });
   return {
     destroy() {

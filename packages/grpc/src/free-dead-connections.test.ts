@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { FrameServiceDefinition } from '@svc/proto';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { connectRaw, startServer } from '../test/start-server.ts';
+import { connectRaw, PREFACE, startServer } from '../test/start-server.ts';
 
 function frame(type: number, stream: number, payload: Uint8Array, flags = 0): Buffer {
   const head = Buffer.alloc(9);
@@ -14,7 +14,6 @@ function frame(type: number, stream: number, payload: Uint8Array, flags = 0): Bu
 }
 
 const BROKEN = frame(0, 1, Buffer.from('x'));
-const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const GREETING = Buffer.concat([PREFACE, frame(4, 0, new Uint8Array(0))]);
 const SETTINGS_ACK = frame(4, 0, new Uint8Array(0), 1);
 
@@ -49,6 +48,7 @@ async function untilServed(port: number): Promise<void> {
       async () => {
         const socket = connect(port, '127.0.0.1');
         socket.on('error', () => undefined);
+        socket.write(PREFACE);
         const served = await Promise.race([
           once(socket, 'data').then(() => true),
           once(socket, 'close').then(() => false),

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { ServerHttp2Session } from 'node:http2';
 import type { Server, Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
+import { answerHttp1, http1Answer } from './answer-http1.ts';
 import { clientCertificateOf, trackHandshakes, type TrackHandshakesOptions } from '@svc/auth';
 
 /** A connection of a client. */
@@ -26,11 +27,25 @@ export interface GrpcConnections {
   closed(): Promise<void>;
 }
 
+/** Options of `trackConnections`. */
+export interface TrackConnectionsOptions {
+  readonly onHandshakeFailure?: TrackHandshakesOptions['onFailure'];
+  /** The text for a client that speaks HTTP/1.1. */
+  readonly http1Text: string;
+}
+
 /** Tracks the connections of a listener, and destroys those that do not complete the handshake of TLS or of HTTP/2. */
-export function trackConnections(listener: Server, onFailure?: TrackHandshakesOptions['onFailure']): GrpcConnections {
+export function trackConnections(listener: Server, options: TrackConnectionsOptions): GrpcConnections {
   const connections = new Map<Socket, GrpcConnection>();
-  // A client without TLS gets no answer: after a GOAWAY, the common clients connect again without a pause.
-  const handshakes = listener instanceof TlsServer ? trackHandshakes(listener, { onFailure }) : undefined;
+  const answer = http1Answer(options.http1Text);
+  const handshakes =
+    listener instanceof TlsServer
+      ? trackHandshakes(listener, {
+          onFailure: options.onHandshakeFailure,
+          // A gRPC client without TLS gets no answer: after a GOAWAY, the common ones connect again without a pause.
+          plainAnswer: (client) => (client === 'http1' ? answer : undefined),
+        })
+      : undefined;
   let accepted: Socket | undefined;
 
   // Node creates the session of a socket during this event.
@@ -41,6 +56,9 @@ export function trackConnections(listener: Server, onFailure?: TrackHandshakesOp
     // take it for its own and end the connection. Reading the certificate clears the queue.
     clientCertificateOf(socket);
   });
+  const greetings = handshakes === undefined ? answerHttp1(listener, answer) : undefined;
+  // With TLS, a client that cannot choose a protocol; Node closes the connection if the client does not.
+  listener.on('unknownProtocol', (socket: Socket) => void socket.end(answer));
   listener.on('session', (session: ServerHttp2Session) => {
     const socket = accepted;
     if (socket === undefined) return;
@@ -60,11 +78,12 @@ export function trackConnections(listener: Server, onFailure?: TrackHandshakesOp
 
   return {
     get size() {
-      return connections.size;
+      return connections.size + (greetings?.size ?? 0);
     },
     [Symbol.iterator]: () => connections.values(),
     closeIdle() {
       handshakes?.destroy();
+      greetings?.destroy();
       for (const [socket, { session, openCalls }] of connections) {
         if (openCalls > 0) continue;
         session.close();

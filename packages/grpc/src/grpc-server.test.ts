@@ -7,7 +7,7 @@ import { HealthCheckResponseServingStatus as ServingStatus, HealthDefinition } f
 import { tableFromArrays } from 'apache-arrow';
 import { ClientError, createClient } from 'nice-grpc';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { connectRaw, deferred, failureOf, putTable, startServer, upload } from '../test/start-server.ts';
+import { connectRaw, deferred, failureOf, PREFACE, putTable, startServer, upload } from '../test/start-server.ts';
 import { createGrpcServer } from './index.ts';
 
 const table = tableFromArrays({ id: Int32Array.of(1) });
@@ -26,6 +26,7 @@ async function connectTo(port: number): Promise<Socket> {
 async function isServed(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined);
+  socket.write(PREFACE);
   const served = await Promise.race([once(socket, 'data').then(() => true), once(socket, 'close').then(() => false)]);
   socket.destroy();
   return served;

@@ -44,6 +44,8 @@ export interface GrpcServerOptions {
   readonly connectionIdleMs?: number;
   /** The engine of Flight SQL statements that name none. Default `local`. */
   readonly defaultEngine?: EngineName;
+  /** The port of the HTTP API, for the response to HTTP/1.1 clients. Default: it names none. */
+  readonly httpPort?: number;
 }
 
 /** Options of `shutdown`. */
@@ -101,7 +103,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 
   function onListener(listener: Server): void {
     listener.maxConnections = maxConnections;
-    connections = trackConnections(listener, options.onHandshakeFailure);
+    connections = trackConnections(listener, { ...options, http1Text: http1Text(options) });
     freeDeadConnections(listener, connections);
     listener.on('stream', (_stream, headers: IncomingHttpHeaders) => {
       const error = rejectionOf(headers);
@@ -190,6 +192,12 @@ function rejectionOf({ ':path': path = '', 'content-type': type }: IncomingHttpH
   }
   if (GRPC_PATHS.has(path)) return undefined;
   return new ServiceError('route_not_found', `This server has no method ${quoted(path)}.`);
+}
+
+function http1Text({ httpPort, tls }: GrpcServerOptions): string {
+  const place = `${httpPort}${tls === undefined ? '' : ', with https'}`;
+  const hint = httpPort === undefined ? 'Use a gRPC client.' : `Send HTTP requests to port ${place}.`;
+  return `This port speaks gRPC, over HTTP/2. ${hint}\n`;
 }
 
 const HEALTH_PREFIX = `${HealthDefinition.fullName}/`;

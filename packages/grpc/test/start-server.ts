@@ -34,6 +34,7 @@ export async function startServer({
   maxMessageBytes,
   idleTimeoutMs,
   connectionIdleMs,
+  httpPort,
   engine,
   onEnd = onTestFinished,
   ...overrides
@@ -47,6 +48,7 @@ export async function startServer({
     ...(maxMessageBytes === undefined ? {} : { maxMessageBytes }),
     ...(idleTimeoutMs === undefined ? {} : { idleTimeoutMs }),
     ...(connectionIdleMs === undefined ? {} : { connectionIdleMs }),
+    ...(httpPort === undefined ? {} : { httpPort }),
   });
   const port = await server.listen('127.0.0.1', 0);
   const channel = createChannel(`127.0.0.1:${port}`);
@@ -155,6 +157,9 @@ export async function failureOf(call: (options: { onTrailer: (trailer: Metadata)
   }
   throw new Error('The call succeeded.');
 }
+
+/** The first bytes of a client of HTTP/2. */
+export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
 /** An HTTP/2 connection without a gRPC library. */
 export async function connectRaw(port: number, socket = connect(port, '127.0.0.1')): Promise<http2.ClientHttp2Session> {

@@ -1,0 +1,81 @@
+import type { Server, Socket } from 'node:net';
+
+/** The connections of a listener that are not passed on yet. */
+export interface Greetings {
+  readonly size: number;
+  destroy(): void;
+}
+
+/**
+ * Answers clients that speak HTTP/1.1, and passes all other connections on to the listeners of the event by now: Node would
+ * greet each client with HTTP/2 settings, which a browser takes for a broken response. For a server without TLS.
+ */
+export function answerHttp1(listener: Server, answer: string): Greetings {
+  const accept = listener.listeners('connection');
+  listener.removeAllListeners('connection');
+  const waiting = new Set<Socket>();
+
+  function begin(socket: Socket): void {
+    waiting.add(socket);
+    const timer = setTimeout(() => socket.destroy(), GREETING_TIMEOUT_MS).unref();
+    let head: Buffer = Buffer.alloc(0);
+    const onClose = (): void => {
+      clearTimeout(timer);
+      waiting.delete(socket);
+    };
+    function onReadable(): void {
+      const bytes: unknown = socket.read();
+      if (!(bytes instanceof Uint8Array)) return;
+      head = Buffer.concat([head, bytes]);
+      const protocol = protocolOf(head);
+      if (protocol === undefined) return;
+      socket.off('readable', onReadable);
+      if (protocol === 'http1') return refuse(socket, answer);
+      onClose();
+      socket.off('close', onClose).off('error', ignore);
+      socket.unshift(head);
+      for (const listen of accept) listen.call(listener, socket);
+    }
+    socket.on('close', onClose).on('error', ignore).on('readable', onReadable);
+  }
+
+  listener.on('connection', begin);
+  return {
+    get size() {
+      return waiting.size;
+    },
+    destroy() {
+      for (const socket of waiting) socket.destroy();
+    },
+  };
+}
+
+/** Returns the response to an HTTP/1.1 client: a status that keeps it from trying again, and a text. */
+export function http1Answer(text: string): string {
+  const fields = ['content-type: text/plain; charset=utf-8', `content-length: ${Buffer.byteLength(text)}`];
+  return ['HTTP/1.1 400 Bad Request', ...fields, 'connection: close', '', text].join('\r\n');
+}
+
+/** Tells the protocol by the first bytes; undefined if more are needed. A client of HTTP/2 begins with `PRI `. */
+function protocolOf(head: Buffer): 'http1' | 'other' | undefined {
+  const text = head.toString('latin1', 0, MAX_METHOD_LENGTH + 1);
+  if (/^[A-Z]{0,10}$/.test(text)) return undefined;
+  return /^(?!PRI )[A-Z]+ /.test(text) ? 'http1' : 'other';
+}
+
+/** Sends the response, and reads on for a moment: unread bytes would make the system discard the response. */
+function refuse(socket: Socket, answer: string): void {
+  socket.end(answer);
+  socket.resume();
+  const timer = setTimeout(() => socket.destroy(), GOODBYE_MS).unref();
+  socket.once('close', () => clearTimeout(timer));
+}
+
+/** A failed connection also closes. */
+function ignore(): void {}
+
+/** How long a client may take to send its first bytes; the same limit as for HTTP/1.1 headers. */
+const GREETING_TIMEOUT_MS = 60_000;
+/** How long a client has to read the response. */
+const GOODBYE_MS = 1000;
+const MAX_METHOD_LENGTH = 10;
