@@ -159,6 +159,41 @@ func TestAdbcBindsParametersOfEveryKind(t *testing.T) {
 	}
 }
 
+func TestAdbcBindsUnionsWhoseValuesHaveOneType(t *testing.T) {
+	connection := open(t, nil)
+	members := []arrow.Field{nullable("number", arrow.PrimitiveTypes.Int64), nullable("text", arrow.BinaryTypes.String)}
+	codes := []arrow.UnionTypeCode{0, 1}
+	for _, kind := range []arrow.DataType{arrow.DenseUnionOf(members, codes), arrow.SparseUnionOf(members, codes)} {
+		bound := func(t *testing.T, sql, rows string) adbc.Statement {
+			statement := statementOf(t, connection, sql)
+			check(t, statement.Prepare(t.Context()))
+			check(t, statement.Bind(t.Context(), batchOf(t, arrow.NewSchema([]arrow.Field{nullable("1", kind)}, nil), rows)))
+			return statement
+		}
+		t.Run(kind.Name(), func(t *testing.T) {
+			for sql, row := range map[string]string{
+				"SELECT ? = 9007199254740993 AS same": `[{"1": [0, 9007199254740993]}]`,
+				"SELECT ? = 'a' AS same":              `[{"1": [1, "a"]}]`,
+			} {
+				reader, _, err := bound(t, sql, row).ExecuteQuery(t.Context())
+				check(t, err)
+				equal(t, rows(t, collect(t, reader)), `{"same":true}`)
+			}
+			_, err := statementOf(t, connection, "CREATE OR REPLACE TABLE go_union (name TEXT)").ExecuteUpdate(t.Context())
+			check(t, err)
+			insert := "INSERT INTO go_union VALUES (?)"
+			count, err := bound(t, insert, `[{"1": [1, "a"]}, {"1": [1, "b"]}]`).ExecuteUpdate(t.Context())
+			check(t, err)
+			equal(t, count, int64(2))
+			_, err = bound(t, insert, `[{"1": [1, "c"]}, {"1": [0, 1]}]`).ExecuteUpdate(t.Context())
+			failure := errorOf(t, err)
+			equal(t, failure.Code, adbc.StatusInvalidArgument)
+			equal(t, strings.Contains(failure.Msg, "has values of several types"), true)
+			equal(t, ask(t, connection, "SELECT string_agg(name, '' ORDER BY name) AS names FROM go_union"), `{"names":"ab"}`)
+		})
+	}
+}
+
 func TestAdbcKnowsTheTypesOfParameters(t *testing.T) {
 	statement := statementOf(t, open(t, nil), "SELECT * FROM go_trades WHERE id = ? AND symbol = ?")
 	check(t, statement.Prepare(t.Context()))

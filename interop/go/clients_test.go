@@ -70,14 +70,18 @@ func TestClientAdbc(t *testing.T) {
 		check(t, err)
 		return count
 	}
-	works(t, adbcRow, "queries, `CREATE TABLE`, `INSERT`, `DROP TABLE`", func(t *testing.T) {
+	works(t, adbcRow, "queries, `CREATE TABLE`, `INSERT`, `ALTER TABLE … RENAME TO`, `DROP TABLE`", func(t *testing.T) {
 		update(t, "CREATE OR REPLACE TABLE go_c (id BIGINT, name TEXT)")
 		equal(t, update(t, "INSERT INTO go_c VALUES (1, 'a'), (2, NULL)"), int64(2))
 		equal(t, ask(t, connection, "SELECT count(*) AS n FROM go_c"), `{"n":2}`)
-		update(t, "DROP TABLE go_c")
+		update(t, "DROP TABLE IF EXISTS go_d")
+		update(t, "ALTER TABLE go_c RENAME TO go_d")
+		equal(t, ask(t, connection, "SELECT count(*) AS n FROM go_d"), `{"n":2}`)
+		update(t, "DROP TABLE go_d")
 	})
-	works(t, adbcRow, "parameters of every type, bulk ingest, metadata, cancellation", func(t *testing.T) {
+	works(t, adbcRow, "parameters of every type, dense and sparse unions among them; bulk ingest, metadata, cancellation", func(t *testing.T) {
 		TestAdbcBindsParametersOfEveryKind(t)
+		TestAdbcBindsUnionsWhoseValuesHaveOneType(t)
 		TestAdbcIngestCreatesAppendsAndReplaces(t)
 		TestAdbcListsTablesWithTheirColumns(t)
 		TestAdbcCancelsByTheContext(t)
