@@ -51,6 +51,8 @@ interface Parts {
   readonly probe: ThemeProbe;
   frame: number;
   restTimer: ReturnType<typeof setTimeout> | undefined;
+  /** When the layer at rest may be written. */
+  restAtMs: number;
   /** The frame that writes the next part of the layer at rest. */
   restFrame: number;
   lastScrollTop: number;
@@ -95,7 +97,8 @@ export function createGridView(source: RowSource, label: string): GridView {
       observer.disconnect();
       parts.probe.close();
       cancelAnimationFrame(parts.frame);
-      stopRest(parts);
+      clearTimeout(parts.restTimer);
+      cancelAnimationFrame(parts.restFrame);
     },
   };
 }
@@ -136,6 +139,7 @@ function createParts(source: RowSource, label: string): Parts {
     probe,
     frame: 0,
     restTimer: undefined,
+    restAtMs: 0,
     restFrame: 0,
     lastScrollTop: 0,
     relativeUntilMs: 0,
@@ -192,17 +196,17 @@ function paint(parts: Parts): void {
     }
   }
   painter.paint(state);
-  stopRest(parts);
-  parts.restTimer = setTimeout(() => writeRest(parts), REST_MS);
-}
-
-function stopRest(parts: Parts): void {
-  clearTimeout(parts.restTimer);
   cancelAnimationFrame(parts.restFrame);
+  parts.restAtMs = performance.now() + REST_MS;
+  parts.restTimer ??= setTimeout(() => writeRest(parts), REST_MS);
 }
 
 function writeRest(parts: Parts): void {
   const { state, rest, id, scroller } = parts;
+  // The timer is not started again by every frame, which would be a cost of each.
+  const leftMs = parts.restAtMs - performance.now();
+  parts.restTimer = leftMs > 0 ? setTimeout(() => writeRest(parts), leftMs) : undefined;
+  if (leftMs > 0) return;
   if (isCompressed(scrollSizes(state))) place(parts, state.top);
   if (growColumns(parts)) {
     resize(parts);
