@@ -1,4 +1,4 @@
-import type { DataType, Field } from 'apache-arrow';
+import { DataType, type Field } from 'apache-arrow';
 
 // apache-arrow declares the type of a field, and the value type of a dictionary, as `any`. These functions return them
 // with their types.
@@ -24,4 +24,9 @@ export function keyAndValueOf(map: { readonly type: DataType }): readonly [key: 
 /** Returns the type of the values of a dictionary. */
 export function valueTypeOf({ dictionary }: { readonly dictionary: DataType }): DataType {
   return dictionary;
+}
+
+/** Whether the values of a field, or some inside them, are in a dictionary. */
+export function hasDictionary(field: { readonly type: DataType }): boolean {
+  return DataType.isDictionary(typeOf(field)) || childrenOf(field).some(hasDictionary);
 }

@@ -1,17 +1,10 @@
 import { type Data, Message, MessageHeader, RecordBatchWriter, type Schema } from 'apache-arrow';
+import { hasDictionary } from '../arrow-types.ts';
 import { createRecordBatch } from '../columns/create-record-batch.ts';
 import type { FrameStream } from '../frame-stream.ts';
+import type { ArrowMessage } from './arrow-message.ts';
 import { createCompactData } from './compact-data.ts';
-
-/** One Arrow IPC message. */
-export interface ArrowMessage {
-  readonly kind: 'schema' | 'dictionary' | 'batch';
-  /** The flatbuffer header, without the prefix and padding of a stream. */
-  readonly header: Uint8Array;
-  /** The body in order: the buffers of the batch, not copied, and padding. */
-  readonly body: readonly Uint8Array[];
-  readonly bodyLength: number;
-}
+import { createKeptMessages } from './kept-messages.ts';
 
 /** Encodes a schema as a message. */
 export function encodeArrowSchema(schema: Schema): ArrowMessage {
@@ -21,19 +14,30 @@ export function encodeArrowSchema(schema: Schema): ArrowMessage {
   return message;
 }
 
+const keptMessages = createKeptMessages();
+
 /**
  * Encodes a frame as Arrow IPC messages: the schema, then dictionaries and batches. Batches of more than about 2 MiB
- * are split. One batch is encoded at a time, and only after the earlier messages were consumed.
+ * are split. One batch is encoded at a time, and only after the earlier messages were consumed. The messages of a batch
+ * that is encoded repeatedly are kept.
  */
 export async function* encodeArrowMessages(source: FrameStream): AsyncGenerator<ArrowMessage, void, undefined> {
   const writer = new MessageWriter();
   writer.reset(undefined, source.schema);
   yield* writer.take();
   const compact = createCompactData();
+  // A dictionary is sent only if this stream has not sent it yet.
+  const canKeep = !source.schema.fields.some(hasDictionary);
   for await (const batch of source.batches) {
     const { numRows } = batch;
     // An empty batch created by apache-arrow has nested columns without children.
     if (numRows === 0) continue;
+    const kept = keptMessages.get(batch);
+    if (kept !== undefined) {
+      yield* kept;
+      continue;
+    }
+    const keeper = canKeep ? keptMessages.begin(batch) : undefined;
     const columns: readonly Data[] = batch.data.children;
     let rows = rowsWithin(numRows, batch.data.byteLength);
     for (let start = 0; start < numRows;) {
@@ -48,8 +52,10 @@ export async function* encodeArrowMessages(source: FrameStream): AsyncGenerator<
       const bytes = messages.reduce((sum, { header, bodyLength }) => sum + header.length + bodyLength, 0);
       // The size of a batch says little if it is a view of a larger one, so every part corrects the estimate.
       rows = Math.min(rowsWithin(length, bytes), MAX_GROWTH * length);
+      for (const message of messages) keeper?.add(message);
       yield* messages;
     }
+    keeper?.end();
   }
 }
 

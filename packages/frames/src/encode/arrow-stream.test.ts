@@ -209,6 +209,20 @@ describe('an Arrow stream', () => {
     );
   }
 
+  test('combines short columns in one buffer, between the first chunk and the last, if reuseBuffers is set', async () => {
+    const columns = sequence(200).map((i) => [`c${i}`, Float64Array.from(sequence(2000), (row) => row * i)]);
+    const table = tableFromArrays(Object.fromEntries(columns));
+    const copies: Buffer[] = [];
+    const memory = new Set<ArrayBufferLike>();
+    for await (const chunk of encodeArrowStream(streamFromTable(table), { reuseBuffers: true })) {
+      copies.push(Buffer.from(chunk));
+      memory.add(chunk.buffer);
+    }
+    expect(copies.length).toBeGreaterThan(10);
+    expect(memory.size).toBe(3);
+    expect(Buffer.concat(copies).equals(Buffer.concat(await encode(table)))).toBe(true);
+  });
+
   test('reads no batch before the chunks of the previous one are consumed, and closes the source on return', async () => {
     const { schema, batches } = tableFromArrays({ x: new Float64Array(128 * 1024) });
     let taken = 0;

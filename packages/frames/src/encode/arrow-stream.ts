@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { FrameStream } from '../frame-stream.ts';
-import { type ArrowMessage, encodeArrowMessages } from './arrow-messages.ts';
+import type { ArrowMessage } from './arrow-message.ts';
+import { encodeArrowMessages } from './arrow-messages.ts';
 import type { ChunkOptions } from './encode-rows.ts';
 
 /**
@@ -29,6 +30,7 @@ export async function* encodeMessages(
   { reuseBuffers = false }: ChunkOptions,
   framing: MessageFraming,
 ): AsyncGenerator<Uint8Array, void, undefined> {
+  const chunksOf = createChunks(reuseBuffers);
   let parts: Uint8Array[] = [];
   let bytes = 0;
   const add = (part: Uint8Array): void => {
@@ -73,24 +75,46 @@ const CHUNK_BYTES = 256 * 1024;
 /** Shorter parts are combined into chunks. */
 const COPIED_BYTES = 32 * 1024;
 
-/** Splits long parts into chunks without copying, and combines consecutive short ones. */
-function* chunksOf(parts: readonly Uint8Array[]): Generator<Uint8Array, void, undefined> {
-  let short: Uint8Array[] = [];
-  let shortBytes = 0;
-  function* flush(): Generator<Uint8Array, void, undefined> {
-    if (shortBytes > 0) yield Buffer.concat(short, shortBytes);
-    short = [];
-    shortBytes = 0;
-  }
-  for (const part of parts) {
-    const isShort = part.length < COPIED_BYTES;
-    if (!isShort || shortBytes + part.length > CHUNK_BYTES) yield* flush();
-    if (isShort) {
-      short.push(part);
-      shortBytes += part.length;
-    } else {
-      for (let start = 0; start < part.length; start += CHUNK_BYTES) yield part.subarray(start, start + CHUNK_BYTES);
+/**
+ * Returns a function that splits long parts into chunks without copying, and combines consecutive short ones: with
+ * `reuseBuffers` all but the first in the same memory.
+ */
+function createChunks(reuseBuffers: boolean): (parts: readonly Uint8Array[]) => Generator<Uint8Array, void, undefined> {
+  let isFirst = true;
+  let reused: Buffer | undefined;
+
+  function combine(parts: readonly Uint8Array[], bytes: number): Uint8Array {
+    if (isFirst || !reuseBuffers) {
+      isFirst = false;
+      return Buffer.concat(parts, bytes);
     }
+    reused ??= Buffer.allocUnsafeSlow(CHUNK_BYTES);
+    let at = 0;
+    for (const part of parts) {
+      reused.set(part, at);
+      at += part.length;
+    }
+    return reused.subarray(0, bytes);
   }
-  yield* flush();
+
+  return function* chunksOf(parts) {
+    let short: Uint8Array[] = [];
+    let shortBytes = 0;
+    function* flush(): Generator<Uint8Array, void, undefined> {
+      if (shortBytes > 0) yield combine(short, shortBytes);
+      short = [];
+      shortBytes = 0;
+    }
+    for (const part of parts) {
+      const isShort = part.length < COPIED_BYTES;
+      if (!isShort || shortBytes + part.length > CHUNK_BYTES) yield* flush();
+      if (isShort) {
+        short.push(part);
+        shortBytes += part.length;
+      } else {
+        for (let start = 0; start < part.length; start += CHUNK_BYTES) yield part.subarray(start, start + CHUNK_BYTES);
+      }
+    }
+    yield* flush();
+  };
 }

@@ -31,8 +31,9 @@ export function createCompactData(): CompactData {
   /** Compacts the dictionaries and views of a slice. */
   function tidied(slice: Data): Data {
     const { type, length, nullCount, nullBitmap, children, dictionary } = slice;
-    if (DataType.isUnion(type)) return slice;
     const isViews = DataType.isUtf8View(type) || DataType.isBinaryView(type);
+    const isPlain = children.length === 0 && dictionary === undefined && !isViews;
+    if (isPlain || DataType.isUnion(type)) return slice;
     const views = isViews ? compactViews(slice) : undefined;
     return new Data(
       type,

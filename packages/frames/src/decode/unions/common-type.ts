@@ -12,7 +12,7 @@ import {
   TimeUnit,
   Utf8,
 } from 'apache-arrow';
-import { childrenOf, typeOf, valueTypeOf } from '../../arrow-types.ts';
+import { hasDictionary, typeOf, valueTypeOf } from '../../arrow-types.ts';
 import { columnTypeName, TYPE_METADATA_KEY } from '../../column-types.ts';
 import { isSameType } from '../../columns/match-columns.ts';
 
@@ -39,10 +39,6 @@ const LONG128 = new Map([[TYPE_METADATA_KEY, 'LONG128']]);
 /** Whether the values of two fields have the same buffers and the same meaning. */
 export function isIdentical(a: Field, b: Field): boolean {
   return typeOf(a).typeId === typeOf(b).typeId && isSameType(a, b) && isSameType(b, a);
-}
-
-function hasDictionary(field: Field): boolean {
-  return DataType.isDictionary(typeOf(field)) || childrenOf(field).some(hasDictionary);
 }
 
 /** Returns the type of the values, also of those in a dictionary. */
