@@ -278,6 +278,20 @@ describe('a prepared statement', () => {
     });
   });
 
+  test.each([1, 3])('inserts %d rows that were bound as those of a query', async (count) => {
+    const { sql } = await startSql();
+    await put(sql, pathOf('kept'), new Table({ id: vectorFromArray([0n], new Int64()) }));
+    const { preparedStatementHandle } = await prepare(sql, 'INSERT INTO kept VALUES (?)');
+    const ids = Array.from({ length: count }, (_, i) => BigInt(i) + 2n ** 60n);
+    await put(sql, preparedOf(preparedStatementHandle), new Table({ p: vectorFromArray(ids, new Int64()) }));
+    for (const run of [1, 2]) {
+      const [result] = await put(sql, preparedOf(preparedStatementHandle, 'Update'));
+      expect(flightSql.DoPutUpdateResult.decode(result ?? NONE).recordCount).toBe(BigInt(count));
+      const kept = [0n, ...Array.from({ length: run }, () => ids).flat()];
+      expect(rowsOf(await get(sql, pathOf('kept')))).toEqual(kept.map((id) => ({ id })));
+    }
+  });
+
   test.each(['SELECT ? AS echo', 'INSERT INTO kept VALUES (?)'])('refuses a list of unions: %s', async (statement) => {
     const { sql } = await startSql();
     await put(sql, pathOf('kept'), new Table({ id: vectorFromArray([0n], new Int64()) }));

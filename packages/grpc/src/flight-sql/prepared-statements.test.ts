@@ -16,7 +16,8 @@ describe('a prepared statement', () => {
   test('exists until it is closed, with the values bound last', () => {
     const statements = createPreparedStatements();
     const handle = statements.create(call(), statement('SELECT ?'));
-    statements.bind(call(), handle, [1n]);
+    statements.bind(call(), handle, { params: [], rows: [new Uint8Array(1)] });
+    statements.bind(call(), handle, { params: [1n] });
     expect(statements.get(call(), handle)).toEqual({ ...statement('SELECT ?'), params: [1n] });
     statements.close(call(), handle);
     statements.close(call(), handle);
@@ -57,8 +58,12 @@ describe('a prepared statement', () => {
     const statements = createPreparedStatements({ maxBytes: 10_000 });
     const first = statements.create(call(), statement('x'.repeat(3000)));
     statements.create(call(), statement('y'));
-    statements.bind(call(), statements.create(call(), statement('z')), [new Uint8Array(2000), 'v'.repeat(800)]);
+    const params = [new Uint8Array(2000), 'v'.repeat(800)];
+    const second = statements.create(call(), statement('z'));
+    statements.bind(call(), second, { params });
     expect(() => statements.get(call(), first)).toThrow(GONE);
+    statements.bind(call(), statements.create(call(), statement('r')), { params: [], rows: [new Uint8Array(8000)] });
+    expect(() => statements.get(call(), second)).toThrow(GONE);
     expect(() => statements.create(call(), statement('x'.repeat(5000)))).toThrow('larger than 10000');
   });
 });

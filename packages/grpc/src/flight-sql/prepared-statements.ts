@@ -4,16 +4,22 @@ import type { Call, SqlValue } from '@svc/frames';
 import type { UpdateStatement } from '@svc/frames/statements';
 import type { EngineName } from '@svc/service';
 
-/** A prepared statement. */
-export interface PreparedStatement {
+/** What a client has bound to a statement. */
+export interface BoundValues {
+  /** The values of the parameters; none if many rows were bound. */
+  readonly params: readonly SqlValue[];
+  /** The rows for an `INSERT` whose values are parameters, as an Arrow IPC stream. */
+  readonly rows?: readonly Uint8Array[];
+}
+
+/** A prepared statement, with what was bound last. */
+export interface PreparedStatement extends BoundValues {
   readonly sql: string;
   readonly engine: EngineName;
   /** What the statement changes; undefined if it is a query. */
   readonly update: UpdateStatement | undefined;
   /** The number of parameters, if known. */
   readonly parameterCount: number;
-  /** The values that were bound last. */
-  readonly params: readonly SqlValue[];
 }
 
 /** An LRU cache of the prepared statements of all tenants. */
@@ -22,8 +28,8 @@ export interface PreparedStatements {
   create(call: Call, statement: PreparedStatement): Uint8Array;
   /** Returns the statement of a handle; `invalid_argument` if it was closed or evicted, or belongs to another tenant. */
   get(call: Call, handle: Uint8Array): PreparedStatement;
-  /** Binds the values of the parameters. */
-  bind(call: Call, handle: Uint8Array, params: readonly SqlValue[]): void;
+  /** Binds values, instead of those that were bound before. */
+  bind(call: Call, handle: Uint8Array, values: BoundValues): void;
   /** Removes a statement, if it still exists. */
   close(call: Call, handle: Uint8Array): void;
 }
@@ -89,8 +95,9 @@ export function createPreparedStatements(options: PreparedStatementsOptions = {}
       return handle;
     },
     get,
-    bind(call, handle, params) {
-      keep(call.tenant, Buffer.from(handle).toString('hex'), { ...get(call, handle), params });
+    bind(call, handle, values) {
+      const { sql, engine, update, parameterCount } = get(call, handle);
+      keep(call.tenant, Buffer.from(handle).toString('hex'), { sql, engine, update, parameterCount, ...values });
     },
     close({ tenant }, handle) {
       const own = tenants.get(tenant);
@@ -110,10 +117,12 @@ interface Kept {
 const STATEMENT_BYTES = 256;
 const VALUE_BYTES = 64;
 
-function bytesOf({ sql, update, params }: PreparedStatement): number {
+function bytesOf({ sql, update, params, rows = [] }: PreparedStatement): number {
   // What was parsed holds parts of the text once more.
   const textBytes = (update === undefined ? 2 : 4) * sql.length;
-  return params.reduce<number>((sum, value) => sum + VALUE_BYTES + valueBytes(value), STATEMENT_BYTES + textBytes);
+  const rowBytes = rows.reduce((sum, chunk) => sum + chunk.length, 0);
+  const ownBytes = STATEMENT_BYTES + textBytes + rowBytes;
+  return params.reduce<number>((sum, value) => sum + VALUE_BYTES + valueBytes(value), ownBytes);
 }
 
 function valueBytes(value: SqlValue): number {

@@ -1,12 +1,12 @@
 import { ServiceError } from '@svc/errors';
-import type { Call, Decoders, FrameStream, SqlValue } from '@svc/frames';
+import type { Call, Decoders, FrameStream } from '@svc/frames';
 import { type flight, flightSql } from '@svc/proto';
 import type { EngineName, Service } from '@svc/service';
 import type { CountedCall } from '../call-traffic.ts';
 import { boundParams, parameterError } from '../flight-sql/bound-params.ts';
 import type { Command } from '../flight-sql/command.ts';
 import { ingest } from '../flight-sql/ingest.ts';
-import type { PreparedStatement, PreparedStatements } from '../flight-sql/prepared-statements.ts';
+import type { BoundValues, PreparedStatement, PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
 import { authorizeStatement, parsedStatement, runUpdate, takesRows } from '../flight-sql/run-update.ts';
 import { flightTarget } from './flight-target.ts';
@@ -38,25 +38,16 @@ export interface FlightPutOptions {
 
 /** Creates the handler of uploads. */
 export function createFlightPuts({ service, statements, decoders }: FlightPutsOptions): FlightPut {
-  /** Reads the values that a client binds. They are complete when the client half-closes the call. */
-  async function paramsOf(call: Call, upload: FlightUpload): Promise<readonly SqlValue[] | undefined> {
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    for await (const chunk of upload.body) {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes > MAX_STATEMENT_PARAMS_BYTES) throw paramsTooLarge();
-    }
-    if (upload.rows() === 0) return undefined;
-    return boundParams(await decoded(decoders, each(chunks), call.signal));
-  }
-
   /** Runs an `INSERT` with the rows that a client binds, while they arrive. */
-  async function insertBound(call: Call, prepared: PreparedStatement, upload: FlightUpload): Promise<number> {
+  async function insertBound(
+    call: Call,
+    prepared: PreparedStatement,
+    rows: AsyncIterable<Uint8Array>,
+  ): Promise<number> {
     const done = new AbortController();
     try {
       const signal = AbortSignal.any([call.signal, done.signal]);
-      return await runUpdate(service, call, prepared, await decoded(decoders, upload.body, signal));
+      return await runUpdate(service, call, prepared, await decoded(decoders, rows, signal));
     } finally {
       // A refused statement has not read its rows, which hold a decoder until it is aborted.
       done.abort(new ServiceError('cancelled', 'The rows were abandoned.'));
@@ -84,15 +75,22 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
       authorizeStatement(service, call, prepared);
       if (upload.hasColumns() && takesRows(prepared.update)) {
         call.traffic.hasRows = true;
-        return updateResult(await insertBound(call, prepared, upload));
+        return updateResult(await insertBound(call, prepared, upload.body));
       }
-      const bound = upload.hasColumns() ? await paramsOf(call, upload) : undefined;
-      return updateResult(await runUpdate(service, call, { ...prepared, params: bound ?? prepared.params }));
+      // The client of Rust binds the rows of an update as those of a query, in a call before.
+      if (prepared.rows) return updateResult(await insertBound(call, prepared, each(prepared.rows)));
+      const bound = upload.hasColumns() ? await boundBy(decoders, upload, prepared, call.signal) : undefined;
+      return updateResult(await runUpdate(service, call, { ...prepared, ...bound }));
     }
     if (command.name === 'CommandPreparedStatementQuery') {
       const { preparedStatementHandle } = command.message;
-      authorizeStatement(service, call, statements.get(call, preparedStatementHandle));
-      statements.bind(call, preparedStatementHandle, (await paramsOf(call, upload)) ?? []);
+      const prepared = statements.get(call, preparedStatementHandle);
+      authorizeStatement(service, call, prepared);
+      statements.bind(
+        call,
+        preparedStatementHandle,
+        (await boundBy(decoders, upload, prepared, call.signal)) ?? { params: [] },
+      );
       return flightSql.DoPutPreparedStatementResult.encode({ preparedStatementHandle }).finish();
     }
     throw new ServiceError('invalid_argument', `${command.name} takes no data.`, {
@@ -120,6 +118,32 @@ async function decoded(decoders: Decoders, body: AsyncIterable<Uint8Array>, sign
   } catch (error) {
     throw parameterError(error);
   }
+}
+
+/** Reads the values that a client binds to a statement. */
+async function boundBy(
+  decoders: Decoders,
+  upload: FlightUpload,
+  { update }: PreparedStatement,
+  signal: AbortSignal,
+): Promise<BoundValues | undefined> {
+  const chunks = await paramChunks(upload);
+  if (upload.rows() === 0) return undefined;
+  const rows = takesRows(update) ? { rows: chunks } : undefined;
+  if (rows && upload.rows() > 1) return { params: [], ...rows };
+  return { params: await boundParams(await decoded(decoders, each(chunks), signal)), ...rows };
+}
+
+/** Collects the values that a client binds. They are complete when the client half-closes the call. */
+async function paramChunks({ body }: FlightUpload): Promise<readonly Uint8Array[]> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > MAX_STATEMENT_PARAMS_BYTES) throw paramsTooLarge();
+  }
+  return chunks;
 }
 
 async function* each(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array, void, undefined> {
