@@ -39,6 +39,7 @@ const peers =
         'spark-jdbc',
         'node',
         'go',
+        'rust',
         'scheduler',
         'deploy',
       ];
