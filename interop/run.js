@@ -31,6 +31,7 @@ const peers =
     : [
         'python',
         'ibis',
+        'superset',
         'openapi',
         'browser',
         'console',

@@ -21,20 +21,21 @@ const PYENV_ROOTS = [
 /** Describes in a sentence what is missing to run Python here. */
 export class SetUpError extends Error {}
 
-/** There is no Python that is new enough. */
+/** There is no suitable Python. */
 export class MissingPython extends SetUpError {}
 
-/** Returns the first Python that is new enough, and its version. */
-function findPython(oldest) {
-  const older = [];
+/** Returns the first Python that is new enough, and older than `before`, and its version. */
+function findPython(oldest, before) {
+  const others = [];
   for (const command of [...NAMES, ...ofPyenv()]) {
     const version = versionOf(command);
     if (version === undefined) continue;
-    if (isAtLeast(version, oldest)) return { command, version: version.join('.') };
-    older.push(version.join('.'));
+    if (isAtLeast(version, oldest) && !isAtLeast(version, before)) return { command, version: version.join('.') };
+    others.push(version.join('.'));
   }
-  const instead = older.length === 0 ? 'there is none here' : `here is ${older.join(', ')}`;
-  throw new MissingPython(`Python ${oldest.join('.')} or newer is needed: ${instead}.`);
+  const instead = others.length === 0 ? 'there is none here' : `here is ${others.join(', ')}`;
+  const limit = before[0] === Infinity ? '' : `, and older than ${before.join('.')},`;
+  throw new MissingPython(`Python ${oldest.join('.')} or newer${limit} is needed: ${instead}.`);
 }
 
 function ofPyenv() {
@@ -61,10 +62,10 @@ function step(what, command, args) {
 
 /**
  * Returns the bin folder of an environment with the packages of a requirements file; created once per list. `oldest` is
- * the oldest suitable Python.
+ * the oldest suitable Python, and `before` the first that is too new.
  */
-export function providePython(name, requirements, oldest = OLDEST) {
-  const { command, version } = findPython(oldest);
+export function providePython(name, requirements, oldest = OLDEST, before = [Infinity, 0]) {
+  const { command, version } = findPython(oldest, before);
   const hash = createHash('sha256').update(version).update(readFileSync(requirements)).digest('hex');
   const environment = join(CACHE, `${name}-${hash.slice(0, 16)}`);
   const programs = join(environment, 'bin');
