@@ -45,7 +45,8 @@ export async function sendOnce(target: Target, request: SingleRequest, init?: Re
       ...init,
     })
     .catch((cause: unknown) => {
-      throw failed(new ClientError('The server does not answer.', { code: 'unreachable', cause }));
+      const hint = 'Check that it runs, then try again.';
+      throw failed(new ClientError('The server does not answer.', { code: 'unreachable', cause, hint }));
     });
   const id = response.headers.get('x-request-id') ?? requestId;
   return {
