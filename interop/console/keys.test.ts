@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { sharedProcess } from '../../apps/server/test/server-process.ts';
-import { cellsOf, openFrame, runByKeyboard, useBrowser } from './open-console.ts';
+import { cellsOf, expectAccessible, openFrame, runByKeyboard, useBrowser } from './open-console.ts';
 
 const open = useBrowser();
 
@@ -113,4 +113,34 @@ test('a grid that had the focus has it again with the next answer', async () => 
   await page.keyboard.press('Control+Enter');
   await expect.poll(() => cellsOf(page)).not.toEqual(before);
   expect(await page.evaluate('document.activeElement.role')).toBe('grid');
+});
+
+test('what is typed replaces the selection, and a bracket is put around it', async () => {
+  const { url } = await sharedProcess();
+  const { page } = await open(url);
+  await page.getByRole('main').waitFor();
+  await page.keyboard.press('Alt+t');
+  const editor = page.locator('.cm-content');
+  await editor.waitFor();
+  await page.keyboard.type("select 1 as a, 'b'");
+  await page.keyboard.press('Control+a');
+  await page.keyboard.type('(');
+  await expect.poll(() => editor.innerText()).toBe("(select 1 as a, 'b')");
+  await page.keyboard.press('Control+a');
+  await page.keyboard.type('x');
+  await expect.poll(() => editor.innerText()).toBe('x');
+  await page.keyboard.press('Control+z');
+  await expect.poll(() => editor.innerText()).toBe("(select 1 as a, 'b')");
+});
+
+test('the help has the keys of the page and those of rows', async () => {
+  const { url } = await sharedProcess();
+  const { page } = await open(url, { bypassCSP: true });
+  await page.getByRole('main').waitFor();
+  await page.keyboard.press('?');
+  const help = page.getByRole('dialog', { name: 'Keys' });
+  await help.waitFor();
+  const keys = await help.locator('dt').allInnerTexts();
+  expect(keys).toEqual(expect.arrayContaining(['Alt T', 'Ctrl G', 'Space', 'Ctrl C', 'S', 'F']));
+  await expectAccessible(page, 'help');
 });

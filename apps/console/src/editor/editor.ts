@@ -25,6 +25,7 @@ import { currentStatement } from './current-statement.ts';
 import { editorTheme } from './editor-theme.ts';
 import { errorMark, setErrorMark } from './error-mark.ts';
 import type { TextRange } from './error-place.ts';
+import { typeOver } from './type-over.ts';
 
 /** An editor of SQL. */
 export interface Editor {
@@ -123,6 +124,7 @@ function extensionsOf({ words, onChange, onRun, onExplain }: EditorOptions): Ext
     history(),
     bracketMatching(),
     closeBrackets(),
+    typeOver,
     currentStatement,
     errorMark,
     autocompletion({ override: [(context) => complete(context, words())], icons: false, maxRenderedOptions: 100 }),

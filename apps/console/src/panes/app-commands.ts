@@ -30,7 +30,7 @@ export function useAppCommands(app: AppState, isDrawerOpen: Signal<boolean>): vo
       },
       {
         id: 'drawer.close',
-        title: 'Close the list',
+        title: 'Close the list of frames',
         key: 'Escape',
         group: 'Go to',
         isListed: false,

@@ -8,10 +8,23 @@ import { takeTypedAhead } from './typed-ahead.ts';
 
 const GROUPS: readonly Command['group'][] = ['Go to', 'Tabs', 'Query', 'Rows', 'Frame', 'Console'];
 
-/** All keys of what is on the page now. */
+/** The keys that a grid takes itself. */
+const GRID_KEYS: readonly Omit<Command, 'id' | 'run'>[] = [
+  { key: 'Ctrl+Home', title: 'Go to the first row', group: 'Rows' },
+  { key: 'Ctrl+End', title: 'Go to the last row', group: 'Rows' },
+  { key: 'Ctrl+G', title: 'Go to a row or column', group: 'Rows' },
+  { key: ' ', title: 'Show the whole cell', group: 'Rows' },
+  { key: 'Ctrl+C', title: 'Copy the selected cells', group: 'Rows' },
+  { key: 'Ctrl+Shift+C', title: 'Copy them with the names of the columns', group: 'Rows' },
+  { key: 's', title: 'Sort by the column', group: 'Rows' },
+  { key: 'f', title: 'Show the rows with the same value', group: 'Rows' },
+  { key: 'Alt+Shift+ArrowRight', title: 'Make the column wider', group: 'Rows' },
+];
+
+/** All keys of what is on the page now, and those of rows. */
 export function Help({ app }: { readonly app: AppState }): JSX.Element {
   useLayoutEffect(() => void takeTypedAhead(app), [app]);
-  const commands = app.commands.all.value.filter(({ key }) => key);
+  const commands = [...app.commands.all.value, ...GRID_KEYS].filter(({ key }) => key);
   return (
     <Dialog title="Keys" name="help" onClose={() => (app.sheet.value = undefined)}>
       <div class="groups">
@@ -21,8 +34,8 @@ export function Help({ app }: { readonly app: AppState }): JSX.Element {
             <section key={group}>
               <h3>{group}</h3>
               <dl>
-                {found.map(({ id, title, key }) => (
-                  <div key={id}>
+                {found.map(({ title, key }) => (
+                  <div key={title}>
                     <dt>{key && <Key of={key} />}</dt>
                     <dd>{title}</dd>
                   </div>
