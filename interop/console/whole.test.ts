@@ -214,6 +214,10 @@ describe('what the user prefers', () => {
     await page.keyboard.press('Escape');
     expect(await page.evaluate(MOVING_MS)).toEqual([]);
     expect(await violationsIn(page)).toEqual([]);
+    // The texts of the grid are painted: those for screen readers and selection above them are not seen.
+    await openFrame(page, 'trades');
+    const colour = `getComputedStyle(document.querySelector('[role=gridcell]')).color`;
+    expect(await page.evaluate(colour)).toBe('rgba(0, 0, 0, 0)');
     const underline = `getComputedStyle(document.querySelector('.tab.current .title')).textDecorationLine`;
     expect(await page.evaluate(underline)).toBe('underline');
   });

@@ -77,7 +77,7 @@ function LifetimeField({ keeping }: { readonly keeping: Keeping }): JSX.Element 
   };
   return (
     <div class="field">
-      <label for="keep-ttl">Keep it for</label>
+      <label for="keep-ttl">How long to keep it</label>
       <select id="keep-ttl" value={String(keeping.ttl.value)} onChange={(event) => choose(event.currentTarget.value)}>
         {LIFETIMES.map(({ title, ttl }) => (
           <option key={title} value={String(ttl)}>

@@ -49,7 +49,7 @@ export function ResultArea(props: {
       <div class="view-bar">
         <ViewTabs app={app} tab={tab} views={VIEWS} />
         {answer && (
-          <>
+          <div class="outcome">
             <AnswerFacts answer={answer} isOld={isOld} />
             <DownloadMenu
               key={tab.id}
@@ -58,7 +58,7 @@ export function ResultArea(props: {
               fileName={tab.title}
               onError={(thrown) => (downloadError.value = thrown)}
             />
-          </>
+          </div>
         )}
       </div>
       {answer && tab.view !== 'plan' && <Incomplete answer={answer} onKeep={onKeep} />}
@@ -111,7 +111,7 @@ function ResultView(props: {
     if (!explained) return <Nothing text="Explain shows how a statement runs, and how long each step takes." />;
     return <PlanPane app={app} sql={explained.sql} engine={explained.engine} request={explained} />;
   }
-  if (!answer) return <Nothing text="Run a statement to see its rows here." />;
+  if (!answer) return <Nothing text="Rows appear here when a statement has run." />;
   if (tab.view === 'rows') {
     return (
       <Grid key={keyOf(answer)} source={answer.rows} label={`Rows of ${tab.title}`} actions={actionsOf(app, answer)} />

@@ -54,7 +54,7 @@ describe('an answer says', () => {
   });
 
   test.each([
-    ['cut', 12_345, 'The server ended the answer after 12 345 rows.'],
+    ['cut', 12_345, 'The server ended the answer after 12 345 rows. Run the statement again to see all.'],
     ['cancelled', 2, 'Cancelled after 2 rows.'],
     ['limited', 200_000, '200 000+ rows. Keep as frame to see all.'],
     ['limited', 10, '10+ rows. Only the first rows are shown. Keep as frame to see all.'],

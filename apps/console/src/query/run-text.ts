@@ -37,7 +37,8 @@ export function answerText({ rows, end, timing }: Pick<Answer, 'end' | 'timing'>
 
 /** Returns why the rows of an answer are not all there; undefined if they are, or still arrive. */
 export function incompleteText(end: Answer['end'], rows: number): string | undefined {
-  if (end === 'cut') return `The server ended the answer after ${countOf(rows, 'row')}.`;
+  if (end === 'cut')
+    return `The server ended the answer after ${countOf(rows, 'row')}. Run the statement again to see all.`;
   if (end === 'cancelled') return `Cancelled after ${countOf(rows, 'row')}.`;
   if (end !== 'limited') return undefined;
   if (rows === 0) return `The first rows are larger than ${formatBytes(MAX_BYTES)}. Keep as frame to see them.`;
