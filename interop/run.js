@@ -35,6 +35,7 @@ const peers =
         'openapi',
         'browser',
         'console',
+        'console-firefox',
         'questdb',
         'jdbc',
         'spark-jdbc',
