@@ -131,3 +131,17 @@ test('a history of thousands of starred entries with broken numbers is shown', a
   await page.getByText('The first 200 of 500.').waitFor();
   expect(await page.getByRole('dialog').getByRole('listitem').count()).toBe(200);
 });
+
+test('a tab that is opened at the end of a full bar is in view, with its close button', async () => {
+  const { url } = await sharedProcess();
+  const { page } = await open(url, { viewport: { width: 900, height: 600 } });
+  await page.getByRole('main').waitFor();
+  for (let i = 0; i < 12; i += 1) await page.keyboard.press('Alt+t');
+  const bar = page.getByRole('navigation', { name: 'Tabs' }).getByRole('list');
+  const close = bar.getByRole('button', { name: 'Close q12' });
+  const endOf = async (element: typeof bar): Promise<number> => {
+    const box = await element.boundingBox();
+    return Math.floor((box?.x ?? Infinity) + (box?.width ?? Infinity));
+  };
+  await expect.poll(async () => (await endOf(close)) <= (await endOf(bar))).toBe(true);
+});

@@ -12,7 +12,7 @@ export function TabBar({ app }: { readonly app: AppState }): JSX.Element {
   const list = useRef<HTMLUListElement>(null);
   const currentId = app.currentTab.value?.id;
   useEffect(() => {
-    list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    list.current?.querySelector('.current')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }, [currentId]);
   return (
     <nav class="tab-bar" aria-label="Tabs">

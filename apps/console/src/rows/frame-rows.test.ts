@@ -101,9 +101,27 @@ describe('the rows of a frame', () => {
     const rows = createFrameRows(api, info, null);
     rows.want(all(info));
     await until(() => expect(rows.cell(19, 1)).toBeDefined());
-    await until(() => expect(rows.cell(9, 0)).toEqual({ text: '…', look: 'cut' }));
+    await until(() => expect(rows.cell(9, 1)).toEqual({ text: '…', look: 'cut' }));
     expect(rows.cell(8, 1)).toEqual({ text: 'x'.repeat(256), look: 'cut', bytes: 1e6 });
     expect(await rows.wholeText(9, 1)).toHaveLength(9e6);
+    rows.close();
+  });
+
+  test('with a value that does not fit into a window have their other values', async () => {
+    const info = await put('huge', [
+      { before: 1, huge: 'x'.repeat(9 * 1024 * 1024), after: 2 },
+      { before: 3, huge: 'y', after: 4 },
+    ]);
+    const rows = createFrameRows(api, info, null);
+    rows.want(all(info));
+    const texts = (row: number) => [0, 1, 2].map((column) => rows.cell(row, column)?.text);
+    await until(() =>
+      expect([texts(0), texts(1)]).toEqual([
+        ['1', '…', '2'],
+        ['3', 'y', '4'],
+      ]),
+    );
+    expect(await rows.wholeText(0, 1)).toHaveLength(9 * 1024 * 1024);
     rows.close();
   });
 

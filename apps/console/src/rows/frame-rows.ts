@@ -17,7 +17,7 @@ const CACHE = { maxBlocks: 96, maxBytes: 24 * 1024 * 1024 };
 /** Rows around the visible ones that are loaded ahead, unless the view has jumped. */
 const AHEAD_ROWS = 128;
 
-/** A cell of a row that does not fit into a window: it opens alone. */
+/** A value that does not fit into a window: it opens alone. */
 const LARGE_CELL: Cell = { text: '\u2026', look: 'cut' };
 
 /** Creates the rows of a frame, which come in windows when they are wanted. `maxRows` is the server's limit. */

@@ -1,9 +1,15 @@
 import type { ColumnInfo } from '../api/types.ts';
 import type { CellRange } from './row-source.ts';
 
-/** The rows of a window, by level: a window with too many bytes is loaded again as smaller ones. */
-const LEVEL_ROWS: readonly number[] = [512, 64, 8, 1];
 const GROUP_COLUMNS = 32;
+/** The rows and columns of a window, by level: a window with too many bytes is loaded again as smaller ones. */
+const LEVELS: readonly (readonly [rows: number, columns: number])[] = [
+  [512, GROUP_COLUMNS],
+  [64, GROUP_COLUMNS],
+  [8, GROUP_COLUMNS],
+  [1, GROUP_COLUMNS],
+  [1, 1],
+];
 
 /** Columns that are loaded together. */
 export interface ColumnGroup {
@@ -34,36 +40,46 @@ export interface WindowPlan {
 
 /** Divides `rows` rows; no window has more than `maxRows`. */
 export function createWindowPlan(columns: readonly ColumnInfo[], rows: number, maxRows: number | null): WindowPlan {
-  const levels = LEVEL_ROWS.filter((count) => maxRows === null || count <= maxRows);
-  const groups = columnGroups(columns);
+  const levels = LEVELS.filter(([count]) => maxRows === null || count <= maxRows);
+  const groups = new Map<number, ColumnGroup>();
   const divided = new Set<string>();
   let firstLevel = 0;
 
   function windowAt(row: number, column: number): Window {
-    const index = Math.floor(column / GROUP_COLUMNS);
     for (let level = firstLevel; ; level += 1) {
-      const size = levels[level] ?? 1;
+      const [size, width] = levels[level] ?? [1, 1];
       const number = Math.floor(row / size);
-      const key = `${level}:${number}:${index}`;
+      const first = column - (column % width);
+      const key = `${level}:${number}:${first}`;
       if (divided.has(key)) continue;
-      const group = groups[index];
-      if (group === undefined) throw new RangeError(`There is no column ${column}.`);
+      const group = groupAt(first, width);
       return { key, level, group, firstRow: number * size, lastRow: Math.min(rows, (number + 1) * size) - 1 };
     }
+  }
+
+  function groupAt(first: number, width: number): ColumnGroup {
+    const key = first * 2 * GROUP_COLUMNS + width;
+    const group = groups.get(key) ?? { first, last: Math.min(columns.length, first + width) - 1, isJson: false };
+    groups.set(key, group);
+    return group;
   }
 
   return {
     windowAt,
     windowsOf({ firstRow, lastRow, firstColumn, lastColumn }) {
       const found: Window[] = [];
-      if (columns.length === 0) return found;
-      for (let column = Math.max(0, firstColumn); column <= Math.min(lastColumn, columns.length - 1);) {
-        let last = column;
+      const end = Math.min(lastColumn, columns.length - 1);
+      for (let column = Math.max(0, firstColumn); column <= end;) {
+        const last = Math.min(end, column - (column % GROUP_COLUMNS) + GROUP_COLUMNS - 1);
         for (let row = Math.max(0, firstRow); row <= Math.min(lastRow, rows - 1);) {
-          const window = windowAt(row, column);
+          let window = windowAt(row, column);
           found.push(window);
+          // The columns of a long row are windows of their own.
+          while (window.group.last < last) {
+            window = windowAt(row, window.group.last + 1);
+            found.push(window);
+          }
           row = window.lastRow + 1;
-          ({ last } = window.group);
         }
         column = last + 1;
       }
@@ -77,12 +93,4 @@ export function createWindowPlan(columns: readonly ColumnInfo[], rows: number, m
       return true;
     },
   };
-}
-
-function columnGroups(columns: readonly ColumnInfo[]): readonly ColumnGroup[] {
-  const count = Math.ceil(columns.length / GROUP_COLUMNS);
-  return Array.from({ length: count }, (_, i) => {
-    const first = i * GROUP_COLUMNS;
-    return { first, last: Math.min(columns.length, first + GROUP_COLUMNS) - 1, isJson: false };
-  });
 }
