@@ -2,13 +2,15 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { keepRequest } from '@svc/client/internal';
 import type { AppState } from '../state/app-state.ts';
-import { canQuery, mayWrite } from '../state/permissions.ts';
+import { canQuery, hasLocalSql, mayWrite } from '../state/permissions.ts';
 import { SAMPLE_HANDLE, SAMPLE_SQL } from '../state/sample-data.ts';
 import type { FrameTab } from '../state/tabs.ts';
 import { CopyButton } from './CopyButton.tsx';
 import { ErrorBox } from './ErrorBox.tsx';
 import { Icon } from './Icon.tsx';
 import { Key } from './Key.tsx';
+import { toError } from '../state/to-error.ts';
+import { curlToken } from './curl-token.ts';
 
 /** What is shown without a tab: what can be done next. */
 export function EmptyServer({ app }: { readonly app: AppState }): JSX.Element {
@@ -29,7 +31,6 @@ function FirstFrame({ app }: { readonly app: AppState }): JSX.Element {
     );
   }
   const command = `curl${curlToken(app)} -T trades.csv ${app.api.url('frames/trades')}`;
-  const hasLocal = app.info.value?.engines.includes('local') === true;
   return (
     <div class="empty">
       <h2>No frames yet.</h2>
@@ -44,7 +45,7 @@ function FirstFrame({ app }: { readonly app: AppState }): JSX.Element {
         <code>{command}</code>
         <CopyButton text={command} label="Copy the command" />
       </p>
-      {hasLocal && <SampleButton app={app} />}
+      {hasLocalSql(app.info.value) && <SampleButton app={app} />}
     </div>
   );
 }
@@ -60,7 +61,7 @@ function SampleButton({ app }: { readonly app: AppState }): JSX.Element {
       await app.refreshFrames();
       app.openFrame(SAMPLE_HANDLE);
     } catch (thrown) {
-      error.value = thrown instanceof Error ? thrown : new Error(String(thrown));
+      error.value = toError(thrown);
     }
     isBusy.value = false;
   };
@@ -123,9 +124,4 @@ export function MissingFrame({ app, tab }: { readonly app: AppState; readonly ta
       </button>
     </div>
   );
-}
-
-/** The option of curl with the token, if the server wants one; the token itself is never shown. */
-export function curlToken(app: AppState): string {
-  return app.info.value?.authentication.isRequired ? ' -H "Authorization: Bearer $SVC_TOKEN"' : '';
 }

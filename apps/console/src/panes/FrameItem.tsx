@@ -7,6 +7,7 @@ import { quoteName } from '../state/quote-name.ts';
 import { visibleText } from '../rows/visible-text.ts';
 import { Icon } from './Icon.tsx';
 import { useNow } from './use-now.ts';
+import { hasLocalSql } from '../state/permissions.ts';
 
 /** How many columns of a frame the list shows. */
 const MAX_COLUMNS = 200;
@@ -45,7 +46,7 @@ export function FrameItem(props: {
         </span>
         <TimeLeft app={app} frame={frame} />
       </button>
-      {app.info.value?.engines.includes('local') && (
+      {hasLocalSql(app.info.value) && (
         <button
           type="button"
           class="quiet query"

@@ -13,6 +13,8 @@ import { Key } from './Key.tsx';
 import { lazy } from './lazy.tsx';
 import { useCommands } from './use-commands.ts';
 import { viewPanelId, ViewTabs, viewTabId, type ViewChoice } from './ViewTabs.tsx';
+import { hasLocalSql } from '../state/permissions.ts';
+import { quotedName } from '../state/quote-name.ts';
 
 interface PaneProps {
   readonly app: AppState;
@@ -78,8 +80,7 @@ function PresentFrame({ app, tab, frame }: PaneProps & { readonly frame: FrameIn
   useEffect(() => {
     if (isOutdated) app.announce(`A newer version of ${tab.handle} is there.`);
   }, [app, tab.handle, isOutdated]);
-  const hasSql = app.info.value?.engines.includes('local') === true;
-  const views = hasSql ? VIEWS : VIEWS_WITHOUT_SQL;
+  const views = hasLocalSql(app.info.value) ? VIEWS : VIEWS_WITHOUT_SQL;
   return (
     <section class="frame-pane" aria-label={`Frame ${tab.handle}`}>
       <div class="view-bar">
@@ -114,7 +115,7 @@ function PresentFrame({ app, tab, frame }: PaneProps & { readonly frame: FrameIn
 }
 
 function FrameView({ app, tab, frame }: PaneProps & { readonly frame: FrameInfo }): JSX.Element {
-  const source = { columns: frame.columns, from: `"${frame.handle}"`, engine: 'local' as const, frame };
+  const source = { columns: frame.columns, from: quotedName(frame.handle), engine: 'local' as const, frame };
   if (tab.view === 'rows') return <FrameRows app={app} frame={frame} />;
   if (tab.view === 'summary') return <SummaryPane app={app} source={source} rowCount={frame.rows} />;
   if (tab.view === 'info') return <InfoPane app={app} frame={frame} />;

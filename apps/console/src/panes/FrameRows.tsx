@@ -9,6 +9,7 @@ import type { RowSource } from '../rows/row-source.ts';
 import type { AppState } from '../state/app-state.ts';
 import { quoteName } from '../state/quote-name.ts';
 import { runNewQuery } from './run-tab.ts';
+import { hasLocalSql } from '../state/permissions.ts';
 
 interface RowsProps {
   readonly app: AppState;
@@ -48,7 +49,7 @@ function follow(app: AppState, source: RowSource): () => void {
 const QUERY_ROWS = 1000;
 
 function actionsOf(app: AppState, frame: FrameInfo, source: RowSource): GridActions {
-  if (app.info.value?.engines.includes('local') !== true) return {};
+  if (!hasLocalSql(app.info.value)) return {};
   const { handle, columns } = frame;
   const rows = { from: quoteName(handle), columns, engine: 'local', limit: QUERY_ROWS } as const;
   return sqlActions({ app, source, rows, open: (sql) => runNewQuery(app, sql) });

@@ -8,10 +8,12 @@ import { formatBytes, formatCount, formatTime, timeLeft } from '../state/format.
 import { mayWrite } from '../state/permissions.ts';
 import { CopyButton } from './CopyButton.tsx';
 import { visibleText } from '../rows/visible-text.ts';
-import { curlToken } from './EmptyServer.tsx';
+import { curlToken } from './curl-token.ts';
 import { ErrorBox } from './ErrorBox.tsx';
 import { Icon, Picture } from './Icon.tsx';
 import { useNow } from './use-now.ts';
+import { toError } from '../state/to-error.ts';
+import { LIFETIMES } from '../state/lifetimes.ts';
 
 interface PaneProps {
   readonly app: AppState;
@@ -93,7 +95,7 @@ function Downloads({ app, frame }: PaneProps): JSX.Element {
     download(app.api, { path: 'exp', params: { handle: frame.handle, fmt: format }, fileName }).catch(
       (thrown: unknown) => {
         const isCancelled = thrown instanceof DOMException && thrown.name === 'AbortError';
-        if (!isCancelled) error.value = thrown instanceof Error ? thrown : new Error(String(thrown));
+        if (!isCancelled) error.value = toError(thrown);
       },
     );
   };
@@ -120,13 +122,6 @@ function Downloads({ app, frame }: PaneProps): JSX.Element {
   );
 }
 
-const TTLS = [
-  ['15 minutes', 900],
-  ['1 hour', 3600],
-  ['1 day', 86_400],
-  ['30 days', 2_592_000],
-] as const;
-
 function Expiry({ app, frame }: PaneProps): JSX.Element {
   const { error, isRunning, change } = useChange(app);
   const left = timeLeft(frame.expires, useNow(frame.expires !== null) + app.clockAheadMs.value);
@@ -139,7 +134,7 @@ function Expiry({ app, frame }: PaneProps): JSX.Element {
           : `It expires in ${left}, at ${formatTime(Date.parse(frame.expires ?? ''))}.`}
       </p>
       <p class="buttons">
-        {TTLS.map(([title, ttl]) => (
+        {LIFETIMES.map(({ title, ttl }) => (
           <button
             key={ttl}
             type="button"
@@ -216,7 +211,7 @@ function useChange(app: AppState): Change {
       await change();
       await app.refreshFrames();
     } catch (thrown) {
-      error.value = thrown instanceof Error ? thrown : new Error(String(thrown));
+      error.value = toError(thrown);
     }
     isRunning.value = false;
   };

@@ -9,6 +9,7 @@ import { visibleText } from '../rows/visible-text.ts';
 import { quoteName } from '../state/quote-name.ts';
 import { ColumnList } from './FrameItem.tsx';
 import { Icon } from './Icon.tsx';
+import { toError } from '../state/to-error.ts';
 
 /** The tables of the time-series database behind the server, if there is one. */
 export function TsdbTables({ app, filter }: { readonly app: AppState; readonly filter: string }): JSX.Element | null {
@@ -22,7 +23,7 @@ export function TsdbTables({ app, filter }: { readonly app: AppState; readonly f
         failure.value = undefined;
       },
       (error: unknown) => {
-        if (!signal?.aborted) failure.value = error instanceof Error ? error : new Error(String(error));
+        if (!signal?.aborted) failure.value = toError(error);
       },
     );
   };

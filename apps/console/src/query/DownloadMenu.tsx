@@ -6,6 +6,7 @@ import { useCommands } from '../panes/use-commands.ts';
 import type { AppState } from '../state/app-state.ts';
 import { downloadAnswer, downloadFormats, type DownloadFormat } from './download-answer.ts';
 import type { RunRequest } from './run.ts';
+import { toError } from '../state/to-error.ts';
 
 /** A button with the formats in which the whole answer can be downloaded. */
 export function DownloadMenu(props: {
@@ -39,7 +40,7 @@ export function DownloadMenu(props: {
     const maxRows = app.info.value?.limits.maxRows ?? null;
     downloadAnswer(app.api, { sql, engine, format, fileName, maxRows }).catch((error: unknown) => {
       if (error instanceof DOMException && error.name === 'AbortError') return;
-      onError(error instanceof Error ? error : new Error(String(error)));
+      onError(toError(error));
     });
   };
   return (

@@ -5,7 +5,7 @@ import { Dialog } from '../sheets/Dialog.tsx';
 import { ErrorBox } from '../panes/ErrorBox.tsx';
 import type { AppState } from '../state/app-state.ts';
 import { countOf } from '../state/format.ts';
-import { LIFETIMES } from './keep.ts';
+import { LIFETIMES } from '../state/lifetimes.ts';
 import type { RunRequest } from './run.ts';
 import { type Keeping, useKeep } from './use-keep.ts';
 
@@ -84,6 +84,7 @@ function LifetimeField({ keeping }: { readonly keeping: Keeping }): JSX.Element 
             {title}
           </option>
         ))}
+        <option value="null">Until it is dropped</option>
       </select>
     </div>
   );

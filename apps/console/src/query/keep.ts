@@ -16,15 +16,6 @@ export interface KeepRequest {
   readonly signal: AbortSignal;
 }
 
-/** How long a kept answer can stay. */
-export const LIFETIMES: readonly { readonly title: string; readonly ttl: number | null }[] = [
-  { title: '15 minutes', ttl: 900 },
-  { title: '1 hour', ttl: 3600 },
-  { title: '1 day', ttl: 86_400 },
-  { title: '7 days', ttl: 604_800 },
-  { title: 'Until it is dropped', ttl: null },
-];
-
 /** An answer of the time-series database is usually kept to be joined once; the database has it anyway. */
 export function defaultTtl(engine: EngineName): number | null {
   return engine === 'tsdb' ? 900 : null;

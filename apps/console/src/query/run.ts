@@ -8,6 +8,7 @@ import { uniqueId } from '@svc/client/internal';
 import type { AnswerBatch, AnswerEnd } from '../rows/answer-batch.ts';
 import type { RowSource } from '../rows/row-source.ts';
 import { watchProgress } from './progress.ts';
+import { toError } from '../state/to-error.ts';
 
 /** A statement, and where it is in the editor's text. */
 export interface RunRequest {
@@ -145,7 +146,7 @@ export function createRunner<Rows extends RowSink>(options: RunnerOptions<Rows>)
           stopped.aborted || held.set({ request, rows: createRows(columns), end: undefined, timing: undefined }),
         rows: (rows) => stopped.aborted || held.answer.peek()?.rows.append(rows),
       },
-    ).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
+    ).catch(toError);
     ending.abort();
     finish(endState(request, finished, performance.now() - startMs, stopped.aborted), requestId);
   }

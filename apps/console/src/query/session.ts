@@ -10,6 +10,7 @@ import type { QueryTab } from '../state/tabs.ts';
 import { createRunner, type EndState, type Runner } from './run.ts';
 import { outcomeText } from './run-text.ts';
 import type { Words } from './words.ts';
+import { toError } from '../state/to-error.ts';
 
 /** What a query tab has that is not kept over a reload: its editor, with the undo history, and its last answer. */
 export interface QuerySession {
@@ -97,7 +98,7 @@ export function createSession(app: AppState, words: Words, id: string): QuerySes
       if (editor.peek()) return;
       editorFailure.value = undefined;
       openEditor().catch((error: unknown) => {
-        editorFailure.value = error instanceof Error ? error : new Error(String(error));
+        editorFailure.value = toError(error);
       });
     },
     close() {

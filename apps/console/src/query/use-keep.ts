@@ -6,6 +6,7 @@ import { uniqueId } from '@svc/client/internal';
 import type { AppState } from '../state/app-state.ts';
 import { defaultTtl, keepAnswer } from './keep.ts';
 import type { RunRequest } from './run.ts';
+import { toError } from '../state/to-error.ts';
 
 /** What is asked before an answer is kept, and how the keeping goes. */
 export interface Keeping {
@@ -55,7 +56,7 @@ export function useKeep(
     } catch (thrown) {
       if (abort.signal.aborted) return;
       running.current = undefined;
-      error.value = thrown instanceof Error ? thrown : new Error(String(thrown));
+      error.value = toError(thrown);
     }
     isRunning.value = false;
   };

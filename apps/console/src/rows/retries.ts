@@ -1,6 +1,7 @@
 import { type Signal, signal } from '@preact/signals';
 import { ClientError } from '@svc/client/internal';
 import { askedMs } from '../api/api.ts';
+import { toError } from '../state/to-error.ts';
 
 const DELAYS_MS = [500, 1000, 2000, 4000];
 const MAX_DELAY_MS = 8000;
@@ -30,7 +31,7 @@ export function createRetries(again: () => void): Retries {
     failure,
     retry,
     fail(error) {
-      failure.value = error instanceof Error ? error : new Error(String(error));
+      failure.value = toError(error);
       clearTimeout(timer);
       if (!isTemporary(error)) return;
       const delayMs = DELAYS_MS[failures] ?? MAX_DELAY_MS;

@@ -3,6 +3,7 @@ import type { Api } from '../api/api.ts';
 import type { sendFile, Upload } from '../api/upload.ts';
 import type { FrameInfo } from '../api/types.ts';
 import { uniqueId } from '@svc/client/internal';
+import { toError } from './to-error.ts';
 
 /** An upload that runs or has ended. `storing`: all is sent, and the server works on it. */
 export interface UploadJob {
@@ -50,7 +51,7 @@ export function createUploads(api: Api, ended: (job: UploadJob) => void, send: t
     send(api, upload, { sent, signal: abort.signal }).then(
       (frame) => end(id, { state: 'done', frame }),
       (error: unknown) => {
-        const failed = error instanceof Error ? error : new Error(String(error));
+        const failed = toError(error);
         end(id, abort.signal.aborted ? { state: 'cancelled' } : { state: 'failed', error: failed });
       },
     );
