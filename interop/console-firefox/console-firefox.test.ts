@@ -1,20 +1,12 @@
 import { expect, test } from 'vitest';
-import { type ServerProcess, sharedProcess, testFile } from '../../apps/server/test/server-process.ts';
+import { sharedProcess, testFile } from '../../apps/server/test/server-process.ts';
 import { type FirefoxPage, useFirefox } from './firefox-page.ts';
+import { keep, LONG_SQL } from '../console/steps.ts';
 
 const open = useFirefox();
 
-/** A statement that runs for minutes. */
-const LONG_SQL = 'select count(*) from range(1000000) a, range(1000000) b where a.range * b.range % 7 = 3';
-
 /** An expression: the editor's text. */
 const EDITOR_TEXT = `document.querySelector('.editor-host')?.shadowRoot.querySelector('.cm-content')?.innerText`;
-
-async function keep(server: ServerProcess, handle: string, sql: string): Promise<void> {
-  const headers = { 'content-type': 'application/json' };
-  const body = JSON.stringify({ sql, engine: 'local', handle });
-  expect((await server.fetch('/frames', { method: 'POST', headers, body })).status).toBe(201);
-}
 
 async function openFrame(page: FirefoxPage): Promise<void> {
   await page.click('.frame .open');

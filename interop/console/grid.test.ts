@@ -4,6 +4,7 @@ import { type ServerProcess, startProcess } from '../../apps/server/test/server-
 import { encodeArrowStream } from '../../packages/frames/src/index.ts';
 import { bytesOf, SAMPLE_FRAMES, type SampleFrame, streamOfSample } from '../../packages/frames/src/testing/index.ts';
 import { useBrowser } from './open-console.ts';
+import { keep } from './steps.ts';
 
 // What the functions that run in the page use of it. The types of a whole page would be global in all tests.
 interface PageElement {
@@ -21,16 +22,6 @@ beforeAll(async () => {
 });
 afterAll(() => end());
 const open = useBrowser();
-
-async function keep(handle: string, sql: string): Promise<void> {
-  const headers = { 'content-type': 'application/json' };
-  const response = await server.fetch('/frames', {
-    method: 'POST',
-    headers,
-    body: JSON.stringify({ sql, engine: 'local', handle }),
-  });
-  expect(response.status).toBe(201);
-}
 
 /** Opens the tab of a frame, and waits until its rows rest. */
 async function openFrame(page: Page, handle: string): Promise<void> {
@@ -78,7 +69,8 @@ describe('100 000 000 rows', () => {
   test.each([24, 48])(
     'of %i px: every place is reached, and the wheel moves by its pixels',
     async (rowPx) => {
-      if (rowPx === 24) await keep('huge', 'select range as id, (range * 7919) % 100003 as hash from range(100000000)');
+      if (rowPx === 24)
+        await keep(server, 'huge', 'select range as id, (range * 7919) % 100003 as hash from range(100000000)');
       const { page } = await open(`${server.url}/`, VIEW);
       await openFrame(page, 'huge');
       await page
@@ -131,7 +123,7 @@ describe('a full page', () => {
   ])(
     'of %s has the right rows wherever the wheel stops',
     async (_, handle, sql) => {
-      await keep(handle, sql);
+      await keep(server, handle, sql);
       const { page } = await open(`${server.url}/`, { viewport: { width: 1920, height: 1080 } });
       await openFrame(page, handle);
       await page.mouse.move(900, 600);

@@ -3,11 +3,9 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { type ServerProcess, sharedProcess } from '../../apps/server/test/server-process.ts';
 import { cellsOf, runByKeyboard, useBrowser } from './open-console.ts';
+import { LONG_SQL } from './steps.ts';
 
 const open = useBrowser();
-
-/** A statement that runs for minutes. */
-const LONG_SQL = 'select count(*) from range(1000000) a, range(1000000) b where a.range * b.range % 7 = 3';
 
 /** The statements of tabs that run: the page asks for the words of the editor by SQL, too. */
 async function runningQueries(server: ServerProcess): Promise<number> {

@@ -5,11 +5,9 @@ import { expect, test } from 'vitest';
 import { type ServerProcess, sharedProcess, startProcess } from '../../apps/server/test/server-process.ts';
 import { cellsOf, expectAccessible, openFrame, runByKeyboard, useBrowser } from './open-console.ts';
 import { startProxy } from './proxy.ts';
+import { LONG_SQL } from './steps.ts';
 
 const open = useBrowser();
-
-/** A statement that runs for minutes. */
-const LONG_SQL = 'select count(*) from range(1000000) a, range(1000000) b where a.range * b.range % 7 = 3';
 
 /** A request that is refused because the server is busy. */
 const BUSY = /: Failed to load resource: .* (429 \(Too Many Requests\)|503 \(Service Unavailable\))$/;

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { deflateRawSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { serveMemory } from '../../apps/server/test/memory-server.ts';
-import { type ServerProcess, sharedProcess, startProcess } from '../../apps/server/test/server-process.ts';
+import { sharedProcess, startProcess } from '../../apps/server/test/server-process.ts';
 import {
   cellsOf,
   CUT_OFF,
@@ -14,6 +14,7 @@ import {
   useBrowser,
 } from './open-console.ts';
 import { startProxy } from './proxy.ts';
+import { keep, LONG_SQL } from './steps.ts';
 
 const open = useBrowser();
 
@@ -24,15 +25,6 @@ const AXE = { bypassCSP: true };
 const QUERY_LINK = deflateRawSync('{"kind":"query","id":"a","title":"q1","sql":"select 1","engine":"local"}').toString(
   'base64url',
 );
-
-/** A statement that runs for minutes. */
-const LONG_SQL = 'select count(*) from range(1000000) a, range(1000000) b where a.range * b.range % 7 = 3';
-
-async function keep(server: ServerProcess, handle: string, sql: string): Promise<void> {
-  const headers = { 'content-type': 'application/json' };
-  const body = JSON.stringify({ sql, engine: 'local', handle });
-  expect((await server.fetch('/frames', { method: 'POST', headers, body })).status).toBe(201);
-}
 
 test('an empty server shows three ways to the first frame', async () => {
   const server = await sharedProcess();

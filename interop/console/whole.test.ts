@@ -18,11 +18,9 @@ import {
   violationsIn,
 } from './open-console.ts';
 import { startProxy } from './proxy.ts';
+import { LONG_SQL } from './steps.ts';
 
 const open = useBrowser();
-
-/** A statement that runs for minutes. */
-const LONG_SQL = 'select count(*) from range(1000000) a, range(1000000) b where a.range * b.range % 7 = 3';
 
 const GONE_TEXT = 'What you typed is kept.';
 
