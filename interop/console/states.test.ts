@@ -48,6 +48,7 @@ test('a server without a time-series database names the setting that it needs', 
   const option = page.getByRole('option', { name: /^tsdb/ });
   expect(await option.isDisabled()).toBe(true);
   expect(await option.innerText()).toContain('SERVICE_TSDB_HTTP_URL');
+  await takePicture(page, 'no-tsdb');
 });
 
 test('a server without an SQL engine has no editor, says why, and shows, takes and sends frames', async () => {

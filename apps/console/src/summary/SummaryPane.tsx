@@ -177,7 +177,7 @@ function TopValues({ groups, rows }: { readonly groups: ColumnSummary['top']; re
   return (
     <ol class="summary-top">
       {groups.map(({ key, rows: count }) => (
-        <li key={String(key)}>
+        <li key={String(key)} title={visibleText(String(key))}>
           <meter min={0} max={Math.max(1, rows)} value={count} aria-label={share(count, rows)} />
           <span>{key === null ? <i>null</i> : key === '' ? '""' : visibleText(String(key))}</span>
           <small>{grouped(String(count))}</small>
