@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { countOf } from '../state/format.ts';
 import { type ChartData, pointsInView } from './chart-data.ts';
 import { placeText } from './place-text.ts';
-import { grouped } from './ticks.ts';
 
 const PAGE = 200;
 
@@ -18,7 +18,7 @@ export function PointsTable({ data }: { readonly data: ChartData }): JSX.Element
   };
   return (
     <details class="points" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Table of the {grouped(String(inView.length))} points</summary>
+      <summary>Table of {countOf(inView.length, 'point')}</summary>
       {isOpen && (
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard scrolls what has the focus
         <section class="points-scroll" aria-label="Points" tabIndex={0}>

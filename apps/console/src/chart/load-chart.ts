@@ -1,4 +1,5 @@
 import { visibleText } from '../rows/visible-text.ts';
+import { countOf } from '../state/format.ts';
 import type { ChartChoice } from '../state/tabs.ts';
 import { type Axis, axisOf, commonAxis, type Range, valueAxisOf, widened } from './axis.ts';
 import { type Bucket, bucketsOf, wholeBuckets } from './bucket.ts';
@@ -6,7 +7,6 @@ import { type ChartData, mergedSeries, type Series } from './chart-data.ts';
 import type { ChartReader, Extent, Field, Group } from './chart-reader.ts';
 import { type ChosenColumns, MAX_SERIES } from './choose.ts';
 import { placeText } from './place-text.ts';
-import { grouped } from './ticks.ts';
 
 /** The most bars of a column's values. */
 const MAX_BARS = 50;
@@ -67,7 +67,7 @@ async function loadLine(reader: ChartReader, request: RangedRequest): Promise<Ch
     by = { field: columns.by, values: groups.map(({ key }) => (key === null ? null : String(key))) };
     if (total > groups.length)
       notes.push(
-        `The ${groups.length} most frequent of ${counted(total, 'value')} of ${visibleText(columns.by.name)}.`,
+        `The ${groups.length} most frequent of ${countOf(total, 'value')} of ${visibleText(columns.by.name)}.`,
       );
   }
   const y = by ? first : columns.y;
@@ -159,7 +159,7 @@ async function loadBars(
     places: groups.map((_, i) => i),
     labels: groups.map(({ key }) => visibleText(key === null ? 'null' : String(key))),
     series: columns.y.length === 0 ? [countSeries(groups)] : valueSeries(groups, columns.y, aggregate),
-    notes: total > groups.length ? [`The ${groups.length} of ${counted(total, 'value')} with the ${what}.`] : [],
+    notes: total > groups.length ? [`The ${groups.length} of ${countOf(total, 'value')} with the ${what}.`] : [],
   };
 }
 
@@ -203,13 +203,8 @@ const UNITS = [
 export function lengthText(seconds: number): string {
   if (seconds >= 28 * 86_400)
     return seconds >= 364 * 86_400
-      ? counted(Math.round(seconds / 31_556_952), 'year')
-      : counted(Math.round(seconds / 2_629_746), 'month');
+      ? countOf(Math.round(seconds / 31_556_952), 'year')
+      : countOf(Math.round(seconds / 2_629_746), 'month');
   const unit = UNITS.find(([, length]) => seconds >= length && seconds % length === 0);
-  return unit ? counted(seconds / unit[1], unit[0]) : `${seconds} s`;
-}
-
-/** Returns a number of things. */
-export function counted(count: number, noun: string): string {
-  return `${grouped(String(count))} ${noun}${count === 1 ? '' : 's'}`;
+  return unit ? countOf(seconds / unit[1], unit[0]) : `${seconds} s`;
 }

@@ -4,7 +4,7 @@ import type { ColumnInfo } from '../api/types.ts';
 import { copyText } from '../panes/copy-text.ts';
 import type { RowSource } from '../rows/row-source.ts';
 import { visibleText } from '../rows/visible-text.ts';
-import { formatCount } from '../state/format.ts';
+import { countOf, formatCount } from '../state/format.ts';
 import { hexText, indentedJson, MAX_SHEET_CHARACTERS } from './cell-views.ts';
 
 interface Props {
@@ -101,8 +101,9 @@ function Value({ text, info }: { readonly text: string; readonly info: ColumnInf
           {copied}
         </button>
         <span>
-          {formatCount(text.length)} characters
-          {shown.length > MAX_SHEET_CHARACTERS && '; the first 1,000,000 are shown, Copy takes all'}
+          {countOf(text.length, 'character')}
+          {shown.length > MAX_SHEET_CHARACTERS &&
+            `; the first ${formatCount(MAX_SHEET_CHARACTERS)} are shown, Copy takes all`}
         </span>
       </header>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- A long text scrolls, also by keyboard. */}

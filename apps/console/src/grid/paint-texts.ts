@@ -144,7 +144,9 @@ function paintCell(brush: Brush, cell: Cell, place: ColumnPlace, y: number, rowP
   }
   g.fillStyle = theme.text;
   if (ASCII.test(cell.text)) {
-    paintText(brush, cutText(cell.text, room), { ...place, isRight: place.isRight && size === '' }, y);
+    // The size begins with an ellipsis of its own.
+    const text = size === '' ? cutText(cell.text, room) : cell.text.slice(0, Math.max(0, room));
+    paintText(brush, text, { ...place, isRight: place.isRight && size === '' }, y);
     return;
   }
   const x = place.left + PADDING * characterPx;

@@ -6,8 +6,8 @@ import '../style/summary.css';
 import type { EngineName } from '../api/types.ts';
 import { AskBar } from '../chart/AskBar.tsx';
 import { createAsking } from '../chart/asking.ts';
-import { grouped } from '../chart/ticks.ts';
 import type { AppState } from '../state/app-state.ts';
+import { countOf, formatCount } from '../state/format.ts';
 import { fromLeaves, parsePlan, percentText, type Plan, type PlanNode, secondsText } from './plan.ts';
 
 export interface PlanPaneProps {
@@ -120,7 +120,7 @@ function Branch({ node }: { readonly node: PlanNode }): JSX.Element {
         <div class="plan-children">
           {node.children.map((child) => (
             <div class="plan-child" key={child.id}>
-              <span class="plan-arrow">↑ {grouped(String(child.rows))} rows</span>
+              <span class="plan-arrow">↑ {countOf(child.rows, 'row')}</span>
               <Branch node={child} />
             </div>
           ))}
@@ -151,9 +151,9 @@ function PlanTable({ plan }: { readonly plan: Plan }): JSX.Element {
               <th scope="row">{node.name}</th>
               <td>{secondsText(node.seconds)}</td>
               <td>{percentText(node.share)}</td>
-              <td>{grouped(String(node.rows))}</td>
-              <td>{node.expectedRows === undefined ? '–' : grouped(String(node.expectedRows))}</td>
-              <td>{node.rowsScanned > 0 ? grouped(String(node.rowsScanned)) : '–'}</td>
+              <td>{formatCount(node.rows)}</td>
+              <td>{node.expectedRows === undefined ? '–' : formatCount(node.expectedRows)}</td>
+              <td>{node.rowsScanned > 0 ? formatCount(node.rowsScanned) : '–'}</td>
               <td class="plan-details">{node.details.map(([name, text]) => `${name}: ${text}`).join(' · ')}</td>
             </tr>
           ))}

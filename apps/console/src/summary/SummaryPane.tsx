@@ -4,14 +4,13 @@ import '../style/chart.css';
 import '../style/summary.css';
 import { ClientError } from '@svc/client/internal';
 import type { AppState } from '../state/app-state.ts';
+import { countOf, formatCount } from '../state/format.ts';
 import { AskBar } from '../chart/AskBar.tsx';
 import { createAsking } from '../chart/asking.ts';
 import { confirmVersion } from '../chart/confirm-version.ts';
 import type { ChartSource } from '../chart/chart-source.ts';
-import { counted } from '../chart/load-chart.ts';
 import { numbered } from '../chart/numbered.ts';
 import { placeText } from '../chart/place-text.ts';
-import { grouped } from '../chart/ticks.ts';
 import { FrameReplaced } from '../rows/load-window.ts';
 import { visibleText } from '../rows/visible-text.ts';
 import type { ColumnSummary } from './column-summary.ts';
@@ -51,7 +50,7 @@ export function SummaryPane({ app, source, rowCount }: SummaryPaneProps): JSX.El
         await confirmVersion(app, source.frame, signal);
         setResults((before) => [...before, result]);
       }
-      app.announce(`The summary of ${counted(columns.length, 'column')} is complete.`);
+      app.announce(`The summary of ${countOf(columns.length, 'column')} is complete.`);
     });
   };
   useEffect(() => {
@@ -68,8 +67,8 @@ export function SummaryPane({ app, source, rowCount }: SummaryPaneProps): JSX.El
     <div class="summary-pane">
       {isCut && (
         <p class="chart-note" role="note">
-          {rowCount === undefined ? 'At most the' : 'The'} first {grouped(String(FIRST_ROWS))} rows
-          {rowCount !== undefined && ` of ${grouped(String(rowCount))}`}.
+          {rowCount === undefined ? 'At most the' : 'The'} first {formatCount(FIRST_ROWS)} rows
+          {rowCount !== undefined && ` of ${formatCount(rowCount)}`}.
         </p>
       )}
       <AskBar
@@ -130,13 +129,13 @@ function SummaryRow(props: {
       {head}
       <td class="summary-picture">
         {histogram ? <Bars histogram={histogram} /> : <TopValues groups={top} rows={rows} />}
-        {notFinite > 0 && <small>{grouped(String(notFinite))} NaN or infinite</small>}
+        {notFinite > 0 && <small>{formatCount(notFinite)} NaN or infinite</small>}
       </td>
       <td>
-        {grouped(String(nulls))}
+        {formatCount(nulls)}
         {nulls > 0 && <small>{share(nulls, rows)}</small>}
       </td>
-      <td>{grouped(String(distinct))}</td>
+      <td>{formatCount(distinct)}</td>
       <td class="summary-text" title={visibleText(min ?? '–')}>
         {visibleText(min ?? '–')}
       </td>
@@ -180,7 +179,7 @@ function TopValues({ groups, rows }: { readonly groups: ColumnSummary['top']; re
         <li key={String(key)} title={visibleText(String(key))}>
           <meter min={0} max={Math.max(1, rows)} value={count} aria-label={share(count, rows)} />
           <span>{key === null ? <i>null</i> : key === '' ? '""' : visibleText(String(key))}</span>
-          <small>{grouped(String(count))}</small>
+          <small>{formatCount(count)}</small>
         </li>
       ))}
     </ol>
