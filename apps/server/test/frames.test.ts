@@ -365,7 +365,7 @@ test('PATCH renames a frame, with a new etag, unless the new handle is in use', 
   const refused = await patch('before', 'used');
   expect([refused.status, await refused.json()]).toMatchObject([
     409,
-    { code: 'handle_exists', hint: 'Choose another name. To replace a frame, drop it first.' },
+    { code: 'handle_exists', hint: 'Choose another name. To replace that frame, drop it first.' },
   ]);
   const renamed = await patch('before', 'after');
   expect([renamed.status, await renamed.json()]).toMatchObject([200, { handle: 'after', rows: 1 }]);

@@ -244,7 +244,7 @@ test('ALTER TABLE renames a frame and keeps its expiry', async () => {
   await expect(update('ALTER TABLE "from" RENAME TO other')).rejects.toMatchObject({ code: 5 });
   await expect(update('ALTER TABLE "to" RENAME TO "to"')).rejects.toMatchObject({
     code: 6,
-    details: expect.stringContaining('The frame "to" already exists.'),
+    details: expect.stringContaining('The frame "to" has this name already.'),
   });
 });
 

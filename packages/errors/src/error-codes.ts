@@ -86,7 +86,7 @@ export const ERROR_CODES = {
     http: 409,
     grpc: 'ALREADY_EXISTS',
     meaning: 'The request must create the handle, but it exists (perhaps in a different letter case).',
-    hint: 'Choose another handle, or replace the frame without If-None-Match.',
+    hint: 'Choose another handle. A put without If-None-Match replaces the frame.',
   },
   version_conflict: {
     http: 409,

@@ -1,5 +1,5 @@
 import type { FrameInfo, FrameRef, Handle } from '@svc/frames';
-import { checkFree, expiryOf } from '@svc/frames/internal';
+import { checkFree, checkOtherHandle, expiryOf } from '@svc/frames/internal';
 import { linkOrCopy } from '../disk/link-or-copy.ts';
 import type { StagedPart } from './catalogue/publish-version.ts';
 import { infoOf, sizedParts, type StoredFrame } from './catalogue/stored-frame.ts';
@@ -47,6 +47,7 @@ export async function renameFrame(parts: StoreParts, ref: FrameRef, handle: Hand
   return catalogue.changeBoth([ref, target], async () => {
     const frame = await changeable(parts, ref);
     if (frame === undefined) return undefined;
+    checkOtherHandle(ref.handle, handle);
     checkFree(target, await checkConditions(parts, target, {}));
     const contents = await reader.describe(frame);
     const links = sizedParts(frame).map(({ path, size }) => {

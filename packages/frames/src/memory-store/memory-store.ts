@@ -8,7 +8,7 @@ import type { Handle } from '../handle.ts';
 import { createKeptFrames, type KeptFrame, type KeptFrames } from './kept-frames.ts';
 import { matchColumns, underSchema } from '../columns/match-columns.ts';
 import { withMissingColumns } from '../columns/missing-columns.ts';
-import { checkFree, checkPutConditions, expiryOf } from './put-conditions.ts';
+import { checkFree, checkOtherHandle, checkPutConditions, expiryOf } from './put-conditions.ts';
 import type { AppendOptions, FrameInfo, FrameRef, PutOptions, PutResult, PutSource, Store } from '../store.ts';
 import { createWriteReservations, type WriteReservation, type WriteReservations } from '../write-reservations.ts';
 
@@ -117,6 +117,7 @@ function renameFrame({ frames, nextVersion }: Parts, ref: FrameRef, handle: Hand
   if (frame === undefined) return undefined;
   const { tenant } = ref;
   const target = { tenant, handle };
+  checkOtherHandle(ref.handle, handle);
   checkFree(target, frames.find(target)?.info);
   const info = infoOf(target, nextVersion(), Date.now(), frame.info);
   frames.rename(tenant, frame, info);

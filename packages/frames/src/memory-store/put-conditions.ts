@@ -1,4 +1,5 @@
 import { quoted, ServiceError } from '@svc/errors';
+import type { Handle } from '../handle.ts';
 import type { FrameInfo, FrameRef, PutOptions } from '../store.ts';
 
 /**
@@ -36,8 +37,22 @@ export function checkFree(ref: FrameRef, existing: Pick<FrameInfo, 'handle' | 'v
   checkPutConditions(ref, existing, {});
   if (existing === undefined) return;
   throw new ServiceError('handle_exists', `The frame ${quoted(ref.handle)} already exists.`, {
-    hint: 'Choose another name. To replace a frame, drop it first.',
+    hint: 'Choose another name. To replace that frame, drop it first.',
   });
+}
+
+/** Checks that a frame is to get another handle than it has: only then is the frame in the way another one. */
+export function checkOtherHandle(handle: Handle, newHandle: Handle): void {
+  if (newHandle === handle) {
+    throw new ServiceError('handle_exists', `The frame ${quoted(handle)} has this name already.`, {
+      hint: 'Choose another name.',
+    });
+  }
+  if (newHandle.toLowerCase() === handle.toLowerCase()) {
+    throw new ServiceError('handle_exists', `${quoted(newHandle)} differs from ${quoted(handle)} only in letter case.`, {
+      hint: 'Rename the frame to a third name, and that to this one.',
+    });
+  }
 }
 
 /** Returns the expiry of a time to live from now; null: never. */

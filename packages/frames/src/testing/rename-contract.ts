@@ -84,6 +84,16 @@ export function renameContract(name: string, createStore: () => Promise<Store>):
       expect([await ids(refOf('a')), await ids(refOf('b'))]).toEqual([[0n], [0n, 1n]]);
     });
 
+    test.each([
+      ['a', 'The frame "a" has this name already.', 'Choose another name.'],
+      ['A', '"A" differs from "a" only in letter case.', 'Rename the frame to a third name, and that to this one.'],
+      ['b', 'The frame "b" already exists.', 'Choose another name. To replace that frame, drop it first.'],
+    ])('to %s says: %s', async (to, message, hint) => {
+      await store.put(refOf('a'), longFrame(1));
+      await store.put(refOf('b'), longFrame(1));
+      await expect(rename('a', to)).rejects.toMatchObject({ message, hint });
+    });
+
     test('a handle of another tenant is no obstacle', async () => {
       await store.put(refOf('a'), longFrame(1));
       await store.put(refOf('b', 'other'), longFrame(2));
