@@ -23,6 +23,8 @@ export const UPDATES_HINT =
   'Change frames with CREATE TABLE, INSERT INTO name VALUES or a query, ALTER TABLE name RENAME TO, or DROP TABLE; run ' +
   'anything else as a query.';
 
+const QUOTES_HINT = 'Put a name that is not a plain SQL name in double quotes: "my-frame".';
+
 const BLANKS = /(?:\s|--[^\n]*|\/\*[\s\S]*?\*\/)*/y;
 const QUOTED_NAME = /"(?:[^"]|"")+"/y;
 const NAME = /[\p{L}_][\p{L}\p{N}_$]*/uy;
@@ -68,7 +70,11 @@ export function createStatementText(sql: string): StatementText {
       const quotedName = take(QUOTED_NAME);
       if (quotedName !== undefined) return quotedName.slice(1, -1).replaceAll('""', '"');
       const name = take(NAME);
-      if (name === undefined) throw error(`${what} is missing`);
+      if (name === undefined) {
+        const isThere = take(/(?=[\p{N}'`])/uy) !== undefined;
+        throw isThere ? error(`${what} is not in double quotes`, QUOTES_HINT) : error(`${what} is missing`);
+      }
+      if (take(/(?=-)/y) !== undefined) throw error(`${what} has a dash and is not in double quotes`, QUOTES_HINT);
       return name;
     },
     takeItem() {

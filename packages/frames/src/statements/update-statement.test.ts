@@ -131,6 +131,11 @@ describe('a statement', () => {
     ['DROP TABLE t; DROP TABLE u', 'something follows the name of the table'],
     ['ALTER TABLE', 'the name of the table is missing'],
     ['ALTER TABLE a RENAME TO', 'the name of the table is missing'],
+    ['ALTER TABLE flights-2k RENAME TO b', 'the name of the table has a dash and is not in double quotes'],
+    ['ALTER TABLE a RENAME TO my-b', 'the name of the table has a dash and is not in double quotes'],
+    ['ALTER TABLE a RENAME TO 2024prices', 'the name of the table is not in double quotes'],
+    ["DROP TABLE 'a'", 'the name of the table is not in double quotes'],
+    ['CREATE TABLE a-b AS SELECT 1', 'the name of the table has a dash and is not in double quotes'],
     ['ALTER TABLE a RENAME TO b, c', 'something follows the new name of the table'],
     ['DROP TABLE a.b.c.d', 'the name of the table has more than three parts'],
   ])('%s is invalid_sql', (sql, message) => {

@@ -207,7 +207,10 @@ async function refusalOf(sql: string, statement: string, count: () => Promise<nu
   return new SqlRefusal({
     code: 'permission_denied',
     message: `The statement ${keyword} does more than read frames.`,
-    hint: 'Send SELECT, WITH, VALUES, FROM, PIVOT, SHOW TABLES, DESCRIBE, SUMMARIZE or EXPLAIN.',
+    hint:
+      'Send SELECT, WITH, VALUES, FROM, PIVOT, SHOW TABLES, DESCRIBE, SUMMARIZE or EXPLAIN. To change frames, send PUT, ' +
+      'POST, PATCH or DELETE to /frames/{handle}; CREATE TABLE, INSERT, ALTER TABLE and DROP TABLE work with svc query ' +
+      'and over Flight SQL.',
   });
 }
 
