@@ -43,6 +43,17 @@ describe('a refusal', () => {
     });
   });
 
+  test.each([
+    ['text/plain; charset=utf-8', 'Send HTTP to port 9000.\n', ': Send HTTP to port 9000.'],
+    ['text/plain', 'two\nlines', ', without a reason.'],
+    ['text/plain', '\u001b[2J', ', without a reason.'],
+    ['text/html', 'Send HTTP to port 9000.', ', without a reason.'],
+  ])('in %s, %j, ends with %j', async (type, body, end) => {
+    const { url } = await startStandIn((_, response) => response.writeHead(400, { 'content-type': type }).end(body));
+    const { stderr } = await run(['list', '--url', url]);
+    expect(stderr.split('\n')[0]).toBe(`error: The server answered 400 Bad Request${end}`);
+  });
+
   test('that redirects is not followed', async () => {
     const { url, requests } = await startStandIn((_, response) =>
       response.writeHead(301, { location: 'https://x.invalid/ping' }).end(),

@@ -64,6 +64,8 @@ export interface ClientOptions {
 }
 
 const MAX_ERROR_BYTES = 1024 * 1024;
+/** A short line that a terminal can show as it is. */
+const LINE = /^[\x20-\x7e]{1,500}\r?\n?$/;
 
 /** Creates a client of the server at a URL. */
 export function createClient(options: ClientOptions): Client {
@@ -90,13 +92,18 @@ export function createClient(options: ClientOptions): Client {
         hint: 'Set --url to that address, without the path after the base.',
       });
     }
-    const parsed = parseJson(await readText({ body }, MAX_ERROR_BYTES));
-    return (
-      refusalOf(parsed, { sql, width: errorWidth, kind: path.startsWith('frames') ? 'write' : 'read' }) ??
-      new CliError('refused', `The server answered ${[status, statusText].join(' ').trim()}, without a reason.`, {
-        hint: 'Check that --url or SVC_URL names a data-frame server, and its base path if it has one.',
-      })
-    );
+    const text = await readText({ body }, MAX_ERROR_BYTES);
+    const refused = refusalOf(parseJson(text), {
+      sql,
+      width: errorWidth,
+      kind: path.startsWith('frames') ? 'write' : 'read',
+    });
+    if (refused !== undefined) return refused;
+    const isLine = headers.get('content-type')?.startsWith('text/plain') === true && LINE.test(text);
+    const reason = isLine ? `: ${text.trim()}` : ', without a reason.';
+    return new CliError('refused', `The server answered ${[status, statusText].join(' ').trim()}${reason}`, {
+      hint: 'Check that --url or SVC_URL names a data-frame server, and its base path if it has one.',
+    });
   }
 
   return {
