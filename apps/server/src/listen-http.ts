@@ -22,8 +22,8 @@ export function listenHttp(server: Server, host: string, port: number): Promise<
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another process listens there',
-  EACCES: 'this user may not use the port',
+  EADDRINUSE: 'another process listens there; stop it, or set another port',
+  EACCES: 'this user may not use the port; set one above 1023',
   EADDRNOTAVAIL: 'this machine does not have the address',
   ENOTFOUND: 'the name is unknown',
 };
@@ -32,7 +32,7 @@ const REASONS: Readonly<Record<string, string>> = {
 export function listenError(error: unknown, host: string, port: number, setting: string): ListenError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const reason = REASONS[code] ?? (error instanceof Error ? error.message : String(error));
-  return new ListenError(`Cannot listen on ${formatAddress({ host, port })}, which ${setting} names: ${reason}.`, {
+  return new ListenError(`Cannot listen on ${formatAddress({ host, port })} (${setting}): ${reason}.`, {
     cause: error,
   });
 }
