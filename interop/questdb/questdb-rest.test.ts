@@ -179,7 +179,7 @@ const LACKS_WITH_FRAMES: Readonly<Record<string, (server: ServerProcess) => Prom
   "`qdb-cli schema`: `show create table` is QuestDB's; use `qdb-cols`": async (server) => {
     expect(await refusalOf(run(server, ['qdb-cli', 'schema'], 'coins\n'))).toContain('HTTP 400');
   },
-  '`qdb-cli rename` and `drop`: `/exec` only reads; use `DELETE /frames/{handle}`': async (server) => {
+  '`qdb-cli rename` and `drop`: `/exec` only reads; use `PATCH` and `DELETE /frames/{handle}`': async (server) => {
     expect(await refusalOf(run(server, ['qdb-cli', 'rename', 'coins', 'other']))).toContain('HTTP 40');
     expect(await refusalOf(run(server, ['qdb-cli', 'drop'], 'coins\n'))).toContain('HTTP 40');
     expect(await run(server, ['qdb-cli', 'chk'], 'coins\n')).toContain('"status": "Exists"');

@@ -170,7 +170,9 @@ describe('GET /metrics', () => {
     const other = await startProcess();
     const address = new URL(other.url).host;
     const starting = startProcess({ env: { SERVICE_METRICS_BIND_ADDRESS: address } });
-    await expect(starting).rejects.toThrow(`Cannot listen on ${address} (metrics.bind_address): another process listens there`);
+    await expect(starting).rejects.toThrow(
+      `Cannot listen on ${address} (metrics.bind_address): another process listens there`,
+    );
   });
 
   test('has the tenants of callers if metrics.tenant_label is set', SLOW, async () => {

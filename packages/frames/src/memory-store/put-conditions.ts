@@ -49,9 +49,13 @@ export function checkOtherHandle(handle: Handle, newHandle: Handle): void {
     });
   }
   if (newHandle.toLowerCase() === handle.toLowerCase()) {
-    throw new ServiceError('handle_exists', `${quoted(newHandle)} differs from ${quoted(handle)} only in letter case.`, {
-      hint: 'Rename the frame to a third name, and that to this one.',
-    });
+    throw new ServiceError(
+      'handle_exists',
+      `${quoted(newHandle)} differs from ${quoted(handle)} only in letter case.`,
+      {
+        hint: 'Rename the frame to a third name, and that to this one.',
+      },
+    );
   }
 }
 
