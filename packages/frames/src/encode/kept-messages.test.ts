@@ -100,19 +100,40 @@ describe('createKeptMessages', () => {
     expect(kept.bytes > 0).toBe(isKept);
   });
 
-  test('frees the messages with their batch', async () => {
+  /** Keeps a message of a batch that can be freed then. */
+  async function keepFreed(kept: KeptMessages, body?: Uint8Array): Promise<void> {
+    const { batch, message } = await batchAndMessage(1000);
+    encodeTwice(kept, batch, body === undefined ? message : { ...message, body: [body] });
+    expect(kept.bytes).toBeGreaterThan(0);
+  }
+
+  async function untilFreed(kept: KeptMessages): Promise<void> {
     setFlagsFromString('--expose-gc');
     const collect: () => void = runInNewContext('gc');
-    const kept = createKeptMessages();
-    await (async () => {
-      const { batch, message } = await batchAndMessage(1000);
-      encodeTwice(kept, batch, message);
-    })();
-    expect(kept.bytes).toBeGreaterThan(0);
     for (let i = 0; i < 100 && kept.bytes > 0; i++) {
       collect();
       await setImmediate();
     }
+    expect(kept.bytes).toBe(0);
+  }
+
+  test('frees the messages with their batch', async () => {
+    const kept = createKeptMessages();
+    await keepFreed(kept);
+    await untilFreed(kept);
+  });
+
+  test('keeps all messages of a batch or none, also if there is room again before the last one', async () => {
+    const kept = createKeptMessages(5000);
+    await keepFreed(kept, new Uint8Array(3000));
+    const { batch, message } = await batchAndMessage(10);
+    kept.begin(batch);
+    const keeper = kept.begin(batch);
+    keeper?.add({ ...message, body: [new Uint8Array(2000)] });
+    await untilFreed(kept);
+    keeper?.add(message);
+    keeper?.end();
+    expect(kept.get(batch)).toBeUndefined();
     expect(kept.bytes).toBe(0);
   });
 });

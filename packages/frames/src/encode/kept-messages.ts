@@ -33,17 +33,18 @@ export function createKeptMessages(maxBytes: number = MAX_BYTES): KeptMessages {
 
   function keeperOf(batch: RecordBatch): MessageKeeper {
     const own = buffersOf(batch.data);
-    const messages: ArrowMessage[] = [];
+    let messages: ArrowMessage[] | undefined = [];
     let bytes = 0;
     return {
       add(message) {
         bytes += sizeOf(message, own);
-        if (total + bytes <= maxBytes) messages.push(message);
-        else messages.length = 0;
+        // For good: there may be room again before the last message, but then the first ones would be missing.
+        if (total + bytes > maxBytes) messages = undefined;
+        messages?.push(message);
       },
       end() {
         // Another reader may have been faster.
-        if (total + bytes > maxBytes || kept.has(batch)) return;
+        if (messages === undefined || total + bytes > maxBytes || kept.has(batch)) return;
         kept.set(batch, messages);
         total += bytes;
         freed.register(batch, bytes);
