@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { rename, writeFile } from 'node:fs/promises';
 import { Agent } from 'node:https';
-import { connect as connectPlain } from 'node:net';
+import { connect as connectPlain, type Socket } from 'node:net';
 import { FrameServiceDefinition, HealthDefinition } from '@svc/proto';
 import { type Channel, ChannelCredentials, createChannel, createClient } from 'nice-grpc';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -43,6 +43,16 @@ function openChannel(credentials: ChannelCredentials): Channel {
   const channel = createChannel(server.grpcAddress, credentials);
   onTestFinished(() => channel.close());
   return channel;
+}
+
+/** Sends a request, reads the answer, and resolves when the server has given up waiting for the end of this side. */
+async function untilDisconnected(socket: Socket): Promise<void> {
+  socket.resume().write('GET / HTTP/1.1\r\n\r\n');
+  await once(socket, 'end');
+  // A write fails as soon as the server has closed its side, too.
+  const writing = setInterval(() => socket.write('x'), 50);
+  await expect(once(socket, 'close')).rejects.toThrow(/EPIPE|ECONNRESET/);
+  clearInterval(writing);
 }
 
 describe('both listeners with TLS', () => {
@@ -101,15 +111,7 @@ describe('a client that does not speak TLS', () => {
 
   test('is disconnected, even if it does not close its side', async () => {
     const socket = connectPlain({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
-    socket
-      .on('error', () => undefined)
-      .resume()
-      .write('GET / HTTP/1.1\r\n\r\n');
-    await once(socket, 'end');
-    // A write fails as soon as the server has closed its side, too.
-    const writing = setInterval(() => socket.write('x'), 50);
-    await expect(once(socket, 'close')).rejects.toThrow(/EPIPE|ECONNRESET/);
-    clearInterval(writing);
+    await untilDisconnected(socket.on('error', () => undefined));
   });
 
   test('is disconnected over gRPC, and the reason is in the log of the level debug', async () => {
@@ -147,6 +149,11 @@ test('HTTP/1.1 to the gRPC port, with TLS or without, is answered with the port 
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
     expect(answer).toContain(`Send HTTP requests to port ${server.port}, with https.`);
   }
+});
+
+test('a client that chooses no protocol leaves the gRPC port, even if it does not close its side', async () => {
+  const below = connectPlain({ port: grpcPort(), host: '127.0.0.1', allowHalfOpen: true });
+  await untilDisconnected(await connectTls(grpcPort(), { ca, socket: below }));
 });
 
 test('tls.min_version refuses older versions on both ports', { tags: ['slow'] }, async () => {

@@ -63,8 +63,11 @@ function protocolOf(head: Buffer): 'http1' | 'other' | undefined {
   return /^(?!PRI )[A-Z]+ /.test(text) ? 'http1' : 'other';
 }
 
-/** Sends the response, and reads on for a moment: unread bytes would make the system discard the response. */
-function refuse(socket: Socket, answer: string): void {
+/**
+ * Sends the response, and reads on for a moment: unread bytes would make the system discard the response. Then it closes the
+ * connection, also if the client does not.
+ */
+export function refuse(socket: Socket, answer: string): void {
   socket.end(answer);
   socket.resume();
   const timer = setTimeout(() => socket.destroy(), GOODBYE_MS).unref();

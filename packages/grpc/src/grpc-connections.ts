@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { ServerHttp2Session } from 'node:http2';
 import type { Server, Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
-import { answerHttp1, http1Answer } from './answer-http1.ts';
+import { answerHttp1, http1Answer, refuse } from './answer-http1.ts';
 import { clientCertificateOf, trackHandshakes, type TrackHandshakesOptions } from '@svc/auth';
 
 /** A connection of a client. */
@@ -57,8 +57,8 @@ export function trackConnections(listener: Server, options: TrackConnectionsOpti
     clientCertificateOf(socket);
   });
   const greetings = handshakes === undefined ? answerHttp1(listener, answer) : undefined;
-  // With TLS, a client that cannot choose a protocol; Node closes the connection if the client does not.
-  listener.on('unknownProtocol', (socket: Socket) => void socket.end(answer));
+  // With TLS, a client that cannot choose a protocol.
+  listener.on('unknownProtocol', (socket: Socket) => refuse(socket, answer));
   listener.on('session', (session: ServerHttp2Session) => {
     const socket = accepted;
     if (socket === undefined) return;
