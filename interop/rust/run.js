@@ -28,13 +28,14 @@ function run(program, args, options = {}) {
 
 /** Returns why there is no Rust that is new enough; undefined if there is one. */
 function missingRust() {
-  const { status, stdout } = run('cargo', ['--version']);
+  const { status, stdout, stderr, error } = run('cargo', ['--version']);
   const version = status === 0 ? /\d+\.\d+/.exec(stdout)?.[0] : undefined;
   const [major = 0, minor = 0] = (version ?? '').split('.').map(Number);
   const isNew = major > OLDEST_RUST[0] || (major === OLDEST_RUST[0] && minor >= OLDEST_RUST[1]);
   if (isNew) return undefined;
-  const instead = version === undefined ? 'there is no cargo on the path' : `here is ${version}`;
-  return `Rust ${OLDEST_RUST.join('.')} or newer is needed: ${instead}.`;
+  // The cargo of rustup fails if its home is elsewhere.
+  const none = error ? 'there is no cargo on the path.' : `cargo --version says: ${stderr.trim()}`;
+  return `Rust ${OLDEST_RUST.join('.')} or newer is needed: ${version === undefined ? none : `here is ${version}.`}`;
 }
 
 function readPage() {
