@@ -1,3 +1,6 @@
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.math.BigDecimal;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
@@ -9,6 +12,9 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.sql.Timestamp;
 import java.sql.Types;
+import java.util.List;
+import java.util.SortedSet;
+import java.util.TreeSet;
 
 /** What works with the JDBC driver: each line of its output is a row of the table in docs/clients.md. */
 public final class Clients {
@@ -23,6 +29,8 @@ public final class Clients {
       works("`CREATE TABLE`, `INSERT`, `DROP TABLE`", () -> statements(connection));
       works("batches: `addBatch` and `executeBatch`", () -> batches(connection));
       works("`DatabaseMetaData`, and `ResultSetMetaData` with type names, precision and scale", () -> metadata(connection));
+      works("the calls of database tools: every method of `DatabaseMetaData` that the driver has, `isValid`, `setMaxRows`, `execute`", () -> tools(connection));
+      lacks("whether changes are visible or detected, in `DatabaseMetaData`: the driver does not implement it", () -> equal(failures(connection), NOT_IMPLEMENTED));
       lacks("transactions: each statement is committed by itself", () -> {
         if (connection.getMetaData().supportsTransactions()) throw new SQLException("There are transactions.");
       });
@@ -99,6 +107,73 @@ public final class Clients {
       equal(result.getPrecision(2) + "," + result.getScale(2), "10,2");
       equal(result.getColumnTypeName(1), "BIGINT");
     }
+  }
+
+  /** What a tool calls to show a database and the start of a table. */
+  static void tools(Connection connection) throws SQLException {
+    equal(connection.isValid(5), true);
+    equal(connection.isClosed(), false);
+    connection.clearWarnings();
+    equal(connection.getMetaData().getDefaultTransactionIsolation(), Connection.TRANSACTION_NONE);
+    try (Statement statement = connection.createStatement(ResultSet.TYPE_FORWARD_ONLY, ResultSet.CONCUR_READ_ONLY)) {
+      statement.setMaxRows(200);
+      statement.setFetchSize(200);
+      statement.setQueryTimeout(10);
+      equal(statement.execute("SELECT * FROM jdbc_b"), true);
+      equal(statement.getUpdateCount(), -1);
+      try (ResultSet rows = statement.getResultSet()) {
+        int count = 0;
+        while (rows.next()) count++;
+        equal(count, 200);
+      }
+      equal(statement.getMoreResults(), false);
+      equal(statement.getWarnings() == null, true);
+    }
+    // Each other method returns, and its rows can be read.
+    SortedSet<String> failures = failures(connection);
+    failures.removeAll(NOT_IMPLEMENTED);
+    equal(failures, new TreeSet<>());
+  }
+
+  static final SortedSet<String> NOT_IMPLEMENTED = new TreeSet<>(List.of(
+      "deletesAreDetected", "insertsAreDetected", "updatesAreDetected",
+      "othersDeletesAreVisible", "othersInsertsAreVisible", "othersUpdatesAreVisible",
+      "ownDeletesAreVisible", "ownInsertsAreVisible", "ownUpdatesAreVisible", "supportsResultSetHoldability"));
+
+  /** Calls every method of the metadata; returns the names of those that throw. */
+  static SortedSet<String> failures(Connection connection) throws SQLException {
+    DatabaseMetaData data = connection.getMetaData();
+    SortedSet<String> names = new TreeSet<>();
+    for (Method method : DatabaseMetaData.class.getDeclaredMethods()) {
+      if (Modifier.isStatic(method.getModifiers()) || method.isSynthetic()) continue;
+      try {
+        if (method.invoke(data, argumentsOf(method)) instanceof ResultSet rows) {
+          while (rows.next());
+          rows.close();
+        }
+      } catch (InvocationTargetException error) {
+        names.add(method.getName());
+      } catch (IllegalAccessException error) {
+        throw new SQLException(error);
+      }
+    }
+    return names;
+  }
+
+  /** A table where its name is due, valid numbers, and no other conditions. */
+  static Object[] argumentsOf(Method method) {
+    Class<?>[] types = method.getParameterTypes();
+    Object[] values = new Object[types.length];
+    for (int i = 0; i < types.length; i++) {
+      if (types[i] == boolean.class) values[i] = false;
+      if (types[i] == int.class) values[i] = switch (method.getName()) {
+        case "supportsConvert" -> Types.INTEGER;
+        case "supportsTransactionIsolationLevel" -> Connection.TRANSACTION_NONE;
+        default -> ResultSet.TYPE_FORWARD_ONLY;
+      };
+      if (types[i] == String.class && (i == 2 || i == 5)) values[i] = "jdbc_b";
+    }
+    return values;
   }
 
   static void microseconds(Connection connection) throws SQLException {

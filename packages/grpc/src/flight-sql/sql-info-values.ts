@@ -134,7 +134,7 @@ const FACTS: readonly (readonly [number, SqlInfoValue])[] = [
   [559, 128n], // length of a table's name
   [560, NOT_KNOWN], // tables of a query
   [561, NOT_KNOWN], // length of a user's name
-  [562, NONE], // isolation
+  [562, 0n], // isolation: none. An int32 in the protocol, but the JDBC driver fails if it is not an int64
   [563, false], // transactions
   [564, { choice: 1 }], // isolation levels: none
   [565, false], // tables in transactions
