@@ -73,6 +73,8 @@ export function paintTexts(brush: Brush, state: GridState, range: CellRange, col
 
 /** Spaces are painted, too: after more of them another text begins. */
 const MAX_SPACES = 12;
+/** A browser lays out each word by itself, and a word ends at an ordinary space. */
+const SPACE = '\u00a0';
 
 /**
  * Paints the texts of a row, as few and long ones as possible: most of the work is to lay out each. All columns begin at
@@ -108,7 +110,7 @@ function paintRow(
       run = text;
       runStart = start;
     } else {
-      run += ' '.repeat(spaces) + text;
+      run += SPACE.repeat(spaces) + text;
     }
     // The width of the ellipsis is another one.
     if (text !== cell.text) flush();
