@@ -52,7 +52,7 @@ export const GOALS = [
   },
   {
     what: 'first 1000 rows, other windows: CPU time of the server, ms',
-    note: 'In a profile, the encoding kernel takes a fifth of it, the system call that sends the response 9.5 %, and garbage collection 8.4 %; the rest is a long tail, of which no function takes more than 2.6 %. The best round took 0.31 ms.',
+    note: 'In a profile, the encoding kernel takes 19 % of it, the system call that sends the response 18 %, garbage collection 5 %, and Node itself about 20 %. The code of this server takes 36 %, of which no function takes more than 2.5 %: without all of it, a window would still take more than the goal.',
     of: 'one-core',
     ...atMost(0.22),
     reached: (summary) => row(summary, { what: 'other windows', peer: SVC })?.['CPU of the server, ms each'],
@@ -86,21 +86,21 @@ export const GOALS = [
   },
   {
     what: 'Arrow of 1 M rows over HTTP, hot: time relative to ROAPI',
-    note: 'Long columns are sent from memory without a copy, which halved the time. A bare Node server needs 18 ms for as many bytes; the rest is building the messages of the batches and sending them chunk by chunk, one at a time. Runs gave 0.62, 0.87, 0.75 and, with batches of 2 MiB, 0.82.',
+    note: 'Long columns are sent from memory without a copy, which halved the time. A bare Node server needs 18 ms for as many bytes, and so does the fastest read here. The messages of batches that are read again are kept, which takes a quarter off the CPU time of the server; in a profile, 46 % of what is left is the system call that sends the bytes. Runs before that gave 0.62, 0.87, 0.75 and, with batches of 2 MiB, 0.82, which is the last one with ROAPI.',
     of: 'exports',
     ...atMost(0.35),
     reached: (summary) => ofPeer(summary, { set: 'trades', format: 'arrow' }, 'ms', 'ROAPI'),
   },
   {
     what: 'Arrow of 1 M rows over HTTP, cold: time relative to ROAPI',
-    note: 'ROAPI has its rows in memory; here the child process decodes the file each time. Half of the CPU time of a read (about 0.3 s, two thirds of what it was) is DuckDB decoding the file. The child copies its vectors into Arrow buffers while the next are decoded, and passes them on in a file in memory; the server, which used to spend most of its time on garbage collection, now takes little more than for a hot frame. A larger streaming buffer and one thread instead of two were tried and made no difference beyond noise; the delta encodings of Parquet decode in 0.85 of the time, but make the file 7 % larger.',
+    note: 'ROAPI has its rows in memory; here the child process decodes the file each time. In a profile of reads of 0.22 s of CPU time, the threads of DuckDB, which decode the file, take 43 % (zstd alone 15 %), the main thread of the child 29 %, threads of V8 10 %, and the server 17 %. The child copies its vectors into Arrow buffers while the next are decoded, and passes them on in a file in memory. A larger streaming buffer and one thread instead of two were tried and made no difference beyond noise; the delta encodings of Parquet decode in 0.85 of the time, but make the file 7 % larger.',
     of: 'exports',
     ...atMost(2),
     reached: (summary) => ofPeer(summary, { set: 'trades', format: 'arrow' }, 'ms', 'ROAPI', 'svc, cold'),
   },
   {
     what: '500 columns × 10 000 rows as Arrow over HTTP, hot: time relative to ROAPI',
-    note: '1.79 with batches of 1 MiB: each batch has a header with 500 columns and their buffers.',
+    note: '1.79 with batches of 1 MiB, 1.32 with those of 2 MiB: each has a header with 500 columns and their buffers. The ratio is of that run; since then, kept messages and a reused buffer took the CPU time of the server from 52 to 21 ms.',
     of: 'exports',
     ...atMost(1),
     reached: (summary) => ofPeer(summary, { set: 'wide', format: 'arrow' }, 'ms', 'ROAPI'),
@@ -111,7 +111,7 @@ export const GOALS = [
     ['json', 'JSON', 1.5],
   ].map(([format, name, most]) => ({
     what: `a frame larger than the cache as ${name}: time relative to the same rows in memory`,
-    note: 'DuckDB decodes the file for every read. A cold read of 1 M rows takes about 200 ms of CPU time in the child process, which also copies the rows into batches, and 66 ms in the server; rows in memory are sent without a copy.',
+    note: 'DuckDB decodes the file for every read: in a profile of 1 M rows as Arrow over HTTP, its threads take 92 ms of CPU time, the rest of the child process 85 ms, and the server 37 ms. From memory the whole read takes 18 ms, so that decoding alone is five times as much.',
     of: 'larger-than-memory',
     ...atMost(most),
     reached: (summary) => row(summary, { format })?.ratio,
