@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { MissingPython, SetUpError } from '../tools/python-environment.js';
 import { startServer } from '../tools/server-process.js';
 import { startTlsServer } from '../tools/tls-server.js';
 import { recordClients, seenIn } from './record-clients.js';
@@ -33,6 +34,26 @@ export async function runPythonClient(suite, { python, row, args = [], env = {},
   await tls.stop();
   if (isRecorded && isExampleRight) console.error(`${row.client} works as recorded.`);
   return isRecorded && isExampleRight;
+}
+
+/**
+ * Runs a suite, and ends the process with its result. `isOptional`: without the Python that it needs, which is not that of the
+ * other suites, it is skipped.
+ */
+export async function exitWith(runSuite, { isOptional = false } = {}) {
+  try {
+    process.exit((await runSuite()) ? 0 : 1);
+  } catch (error) {
+    if (!(error instanceof SetUpError)) throw error;
+    const isSkipped = isOptional && error instanceof MissingPython;
+    console.error(isSkipped ? `${error.message} The suite is skipped.` : error.message);
+    process.exit(isSkipped ? 0 : 1);
+  }
+}
+
+/** Returns the version of a package in a file of requirements. */
+export function requiredVersion(file, name) {
+  return new RegExp(`^${name}==(?<version>\\S+)$`, 'm').exec(readFileSync(file, 'utf8')).groups.version;
 }
 
 function isAsRecorded(suite, row, { status, stdout, stderr }) {

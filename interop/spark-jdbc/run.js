@@ -1,20 +1,23 @@
 // Runs Spark's JDBC reader and writer, with the Flight SQL JDBC driver, against a real server, and records what works.
-import { readFileSync, symlinkSync } from 'node:fs';
+import { symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { providePython, SetUpError } from '../../tools/python-environment.js';
+import { providePython } from '../../tools/python-environment.js';
 import { JDBC_VERSION, provideJdbcDriver } from '../jdbc-driver.js';
-import { runPythonClient } from '../run-python-client.js';
+import { exitWith, requiredVersion, runPythonClient } from '../run-python-client.js';
 
 /** The environment is that of the suite `scheduler`: Spark is large. */
 const REQUIREMENTS = fileURLToPath(new URL('../scheduler/requirements-spark.txt', import.meta.url));
 
-try {
-  const { version } = /^pyspark==(?<version>.+)$/m.exec(readFileSync(REQUIREMENTS, 'utf8')).groups;
+await exitWith(() => {
   const driver = provideJdbcDriver();
-  const isRight = await runPythonClient('spark-jdbc', {
+  return runPythonClient('spark-jdbc', {
     python: join(providePython('interop-spark', REQUIREMENTS), 'python'),
-    row: { client: 'Spark JDBC', version, through: `the JDBC driver ${JDBC_VERSION}` },
+    row: {
+      client: 'Spark JDBC',
+      version: requiredVersion(REQUIREMENTS, 'pyspark'),
+      through: `the JDBC driver ${JDBC_VERSION}`,
+    },
     args: [basename(driver)],
     env: {
       SPARK_LOCAL_IP: '127.0.0.1',
@@ -23,9 +26,4 @@ try {
     },
     prepare: (folder) => symlinkSync(driver, join(folder, basename(driver))),
   });
-  process.exit(isRight ? 0 : 1);
-} catch (error) {
-  if (!(error instanceof SetUpError)) throw error;
-  console.error(error.message);
-  process.exit(1);
-}
+});
