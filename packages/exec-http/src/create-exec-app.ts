@@ -1,6 +1,6 @@
 import type { Service, SqlTarget } from '@svc/service';
 import { Hono } from 'hono';
-import { createResponseCache, type ResponseCache } from './response-cache.ts';
+import { createResponseCache, type ResponseCache } from './cache/response-cache.ts';
 import { addEndpoints } from './endpoints/add-endpoints.ts';
 import type { EndpointTable } from './endpoints/endpoint-table.ts';
 import { API_ENDPOINTS } from './endpoints/endpoints.ts';

@@ -43,7 +43,7 @@ export { ENDPOINTS } from './endpoints/endpoints.ts';
 export { forwardHandler } from './forward-all/forward-handler.ts';
 export type { AuthenticationKind, HostInfo } from './queries/info-endpoint.ts';
 export type { ExecEnv, RequestContext } from './request-context.ts';
-export { createResponseCache, type ResponseCache } from './response-cache.ts';
+export { createResponseCache, type ResponseCache } from './cache/response-cache.ts';
 export { errorResponse } from './error-response.ts';
 export {
   createRequestGuard,

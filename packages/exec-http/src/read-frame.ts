@@ -1,7 +1,10 @@
 import { type Call, type FrameInfo, isHandle } from '@svc/frames';
+import { encodeRowBlocks } from '@svc/frames/internal';
 import type { FrameReading, Service } from '@svc/service';
 import type { EndpointResponse } from './endpoint-response.ts';
-import type { ResponseCache } from './response-cache.ts';
+import type { CachedResponse } from './cache/cached-response.ts';
+import type { RowWindow } from './cache/kept-rows.ts';
+import type { ResponseCache } from './cache/response-cache.ts';
 import { isWorthGzip } from './compress.ts';
 import type { RequestContext } from './request-context.ts';
 import { etagOf, matchingEtag } from './etag.ts';
@@ -49,17 +52,19 @@ export async function readFrame(
 
 /** Returns a response from the cache, without opening the frame; undefined on a cache miss. */
 async function cachedResponse(
-  { service, cache, compression }: FrameReads,
+  reads: FrameReads,
   context: RequestContext,
   request: HandleRequest,
 ): Promise<OwnResponse | undefined> {
+  const { service, cache, compression } = reads;
   const { c, call } = context;
   // Leave the error of an invalid handle to the read.
   if (request.timings || !isHandle(request.handle)) return undefined;
   const info = await service.describeFrame(call, request.handle);
-  const cached = cache.get(keyOf(call, info, request));
-  if (cached === undefined) return undefined;
   const { version } = info;
+  const { key, window } = placeOf(call, info, request);
+  const cached = cache.get(key, window) ?? (window && (await keepRows(reads, call, request, window, version)));
+  if (cached === undefined) return undefined;
   const headers = headersOf(request, info);
   const etag = matchingEtag(c.req.header('if-none-match'), version);
   if (etag !== undefined) return { status: 304, headers: { ...headers, etag } };
@@ -70,6 +75,36 @@ async function cachedResponse(
   if (!isCompressed) return { headers, body: cached.bytes, isPacked, version };
   const packed = { ...headers, 'content-encoding': 'gzip', etag: etagOf(version, true) };
   return { headers: packed, body: await cached.compressed(), isPacked: true, version };
+}
+
+/** Caches the rows around a window that was requested before, and returns it; undefined if they are not to be cached. */
+async function keepRows(
+  { service, cache }: FrameReads,
+  call: Call,
+  { handle, columns, quoteLargeNum }: HandleRequest,
+  window: RowWindow,
+  version: string,
+): Promise<CachedResponse | undefined> {
+  const wanted = cache.wantedRows(window);
+  if (wanted === undefined) return undefined;
+  try {
+    const { range, ...limits } = wanted;
+    const reading = await service.readFrame(call, handle, {
+      ...range,
+      ...(columns && { columns }),
+      reuseBuffers: true,
+    });
+    try {
+      if (reading.info.version !== version) return undefined;
+      const blocks = await encodeRowBlocks(reading.stream, { query: queryOf(handle), quoteLargeNum, ...limits });
+      return cache.keepRows(window, blocks);
+    } finally {
+      reading.close();
+    }
+  } catch {
+    // Rows beside the window may be at fault. If its own are, reading them alone fails, too.
+    return undefined;
+  }
 }
 
 function responseOf(
@@ -88,7 +123,7 @@ function responseOf(
   const timings = () => ({ open: Number(openedNs - startNs), encode: Number(process.hrtime.bigint() - openedNs) });
   const table = {
     stream,
-    query: `handle:${request.handle}`,
+    query: queryOf(request.handle),
     ...(request.countsAll && { count: () => rows }),
     timings,
     close: () => reading.close(),
@@ -105,7 +140,13 @@ function responseOf(
   const isPacked = request.format === 'parquet';
   if (isPacked && c.req.method === 'HEAD') return { headers, version };
   const chunks = writeTable(reads.service, call, table, request);
-  return { headers, body: reads.cache.keeping(keyOf(call, info, request), chunks), reuseBuffers, isPacked, version };
+  return {
+    headers,
+    body: reads.cache.keeping(placeOf(call, info, request).key, chunks),
+    reuseBuffers,
+    isPacked,
+    version,
+  };
 }
 
 function headersOf(request: HandleRequest, { rows }: FrameInfo): Readonly<Record<string, string>> {
@@ -117,9 +158,25 @@ function rowsOf({ rows: { offset, limit = Infinity } }: HandleRequest, { rows }:
   return Math.max(0, Math.min(limit, rows - offset));
 }
 
-/** Returns the cache key: equal keys mean equal bytes. */
-function keyOf({ tenant }: Call, { version }: FrameInfo, request: HandleRequest): string {
+/** Returns the `query` of a JSON table. */
+function queryOf(handle: string): string {
+  return `handle:${handle}`;
+}
+
+/** Where the cache has a response, and its rows. */
+interface CachePlace {
+  /** Equal keys mean equal bytes. */
+  readonly key: string;
+  /** The rows of a JSON table with a limit. */
+  readonly window: RowWindow | undefined;
+}
+
+function placeOf({ tenant }: Call, info: FrameInfo, request: HandleRequest): CachePlace {
   const { handle, format, rows, columns, quoteLargeNum, countsAll, hasMetadata } = request;
-  const shape = [format, columns, quoteLargeNum, countsAll, hasMetadata];
-  return JSON.stringify([tenant, handle, version, rows.offset, rows.limit, ...shape]);
+  const rowsKey = JSON.stringify([tenant, handle, info.version, columns, quoteLargeNum]);
+  const key = `${rowsKey} ${format} ${rows.offset} ${rows.limit} ${countsAll} ${hasMetadata}`;
+  const count = rowsOf(request, info);
+  if (format !== 'json' || rows.limit === undefined || count === 0) return { key, window: undefined };
+  const shown = { metadata: hasMetadata, count: countsAll ? info.rows : count };
+  return { key, window: { key: rowsKey, offset: rows.offset, rows: count, ...shown } };
 }

@@ -61,6 +61,7 @@ function frameOf(rows: number, batchRows: number): FrameStream {
 const PATHS = [
   '/exec?handle=mixed&fmt=json&limit=1,',
   '/exec?handle=mixed&fmt=json&limit=1,&timings=true',
+  '/exec?handle=mixed&fmt=json&limit=3,876',
   '/exp?handle=mixed&fmt=csv',
   '/exp?handle=mixed&fmt=ndjson',
   '/exp?handle=mixed&fmt=arrow',

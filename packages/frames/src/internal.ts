@@ -30,6 +30,7 @@ export { encodeArrowFile } from './encode/arrow-file.ts';
 export type { ArrowMessage } from './encode/arrow-message.ts';
 export { encodeArrowMessages, encodeArrowSchema } from './encode/arrow-messages.ts';
 export { encapsulate, END_OF_STREAM } from './encode/arrow-stream.ts';
+export { encodeRowBlocks, jsonTableOf, type RowBlock } from './encode/row-blocks.ts';
 export { joinArrowMessages, type SplitMessage } from './encode/join-messages.ts';
 export { arrayTypeOf, chunksOf, offsetsOf, valueBytes, valuesOf } from './columns/arrow-data.ts';
 export { createFrameBytes } from './columns/frame-bytes.ts';

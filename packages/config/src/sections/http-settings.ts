@@ -86,7 +86,8 @@ export const HTTP_SETTINGS = {
   answer_cache_bytes: setting({
     type: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'bytes'),
     default: 64 * 2 ** 20,
-    description: 'Memory of the cache for short responses, in bytes; the default is 64 MiB, 0 disables the cache.',
+    description:
+      'Memory of the cache for short responses and the rows in them, in bytes; the default is 64 MiB, 0 disables the cache.',
     example: 64 * 2 ** 20,
   }),
   cors_origins: setting({

@@ -1,3 +1,4 @@
+import type { Field } from 'apache-arrow';
 import { columnInfo } from '../column-types.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { createRecordText } from './columns/column.ts';
@@ -27,24 +28,41 @@ export function encodeJsonTable(
   source: FrameStream,
   options: JsonTableOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
+  const { query, quoteLargeNum, metadata = true } = options;
   const { fields } = source.schema;
-  const { query, metadata = true } = options;
-  const columns = fields.map((field) => ({ name: field.name, type: columnInfo(field).type }));
-  const format: RowFormat = {
-    name: 'JSON',
-    head: Buffer.from(
-      metadata ? `{"query":${JSON.stringify(query)},"columns":${JSON.stringify(columns)},"dataset":[` : '{"dataset":[',
-    ),
-    row: createRecordText(
-      fields.map((_field, i) => (i === 0 ? '[' : ',')),
-      fields.length === 0 ? '[],' : '],',
-    ),
-    cells: createCellOptions('json', options.quoteLargeNum),
-    separatorBytes: 1,
+  const format = jsonTableFormat(fields, quoteLargeNum, {
+    head: metadata ? jsonTableHead(fields, query) : JSON_TABLE_HEAD,
     tail: (rows) => {
       const timings = options.timings ? `,"timings":${JSON.stringify(options.timings())}` : '';
       return Buffer.from(`],"count":${options.count?.() ?? rows}${timings}}`);
     },
-  };
+  });
   return encodeRows(source, format, options);
+}
+
+/** The text before the rows of a JSON table without metadata. */
+export const JSON_TABLE_HEAD: Uint8Array = Buffer.from('{"dataset":[');
+
+/** Returns the text before the rows of a JSON table with metadata. */
+export function jsonTableHead(fields: readonly Field[], query: string): Uint8Array {
+  const columns = fields.map((field) => ({ name: field.name, type: columnInfo(field).type }));
+  return Buffer.from(`{"query":${JSON.stringify(query)},"columns":${JSON.stringify(columns)},"dataset":[`);
+}
+
+/** Creates the format of the rows of a JSON table: each is an array with a comma after it. */
+export function jsonTableFormat(
+  fields: readonly Field[],
+  quoteLargeNum: boolean | undefined,
+  around: Pick<RowFormat, 'head' | 'tail'>,
+): RowFormat {
+  return {
+    ...around,
+    name: 'JSON',
+    row: createRecordText(
+      fields.map((_field, i) => (i === 0 ? '[' : ',')),
+      fields.length === 0 ? '[],' : '],',
+    ),
+    cells: createCellOptions('json', quoteLargeNum),
+    separatorBytes: 1,
+  };
 }

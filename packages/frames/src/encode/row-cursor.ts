@@ -15,12 +15,20 @@ export interface LoadedRows {
   readonly rowBytes: number;
 }
 
+/** Rows that were written, with the end of each in the bytes. Valid until the kernel is used again. */
+export interface WrittenRows {
+  readonly bytes: Uint8Array;
+  readonly ends: Uint32Array;
+}
+
 /** Writes the rows of a batch incrementally. */
 export interface RowCursor {
   /** The next row to write. */
   readonly row: number;
   /** Writes rows from `at` up to `end`, until rows or space run out; returns the end of the written bytes. */
   write(target: Uint8Array, at: number, end: number): number;
+  /** Writes rows up to `last`, until space runs out; undefined if the next row is too long for that. */
+  writeUpTo(last: number): WrittenRows | undefined;
   /** Writes one row of any length; undefined if it exceeds the limit. The bytes are valid until the next call. */
   writeLong(): Uint8Array | undefined;
   /**
@@ -37,6 +45,8 @@ const WINDOW_ROWS = 16 * 1024;
 /** Twice the row limit, because numbers can take more bytes in a frame than as text. */
 const MAX_LOADED_BYTES = 2 * MAX_ROW_BYTES;
 const ROOM_BYTES = 256 * 1024;
+/** The size of the end of a row. */
+const END_BYTES = 4;
 
 /** The rows of a batch that are in the kernel's memory, unless another owner has used the kernel since. */
 interface Window {
@@ -95,9 +105,9 @@ export function createRowCursor(rows: Column, numRows: number, firstRow = 0): Ro
   const window = createWindow(rows, numRows);
   let row = firstRow;
 
-  function writeWindow(kernel: Kernel, last: number, bytes: number): number {
+  function writeWindow(kernel: Kernel, last: number, bytes: number, ends = 0): number {
     const { from, place, out } = window;
-    const written = kernel.write(place, row - from, last - from, { out, bytes, cellBytes: rows.fixedBytes, ends: 0 });
+    const written = kernel.write(place, row - from, last - from, { out, bytes, cellBytes: rows.fixedBytes, ends });
     row = from + written.row;
     return written.bytes;
   }
@@ -118,6 +128,21 @@ export function createRowCursor(rows: Column, numRows: number, firstRow = 0): Ro
         position += bytes;
       }
       return position;
+    },
+    writeUpTo(last) {
+      const kernel = useKernel();
+      if (!window.load(kernel, row, ROOM_BYTES)) return undefined;
+      const before = row;
+      const end = Math.min(last, window.to);
+      return kernel.scoped(() => {
+        const ends = kernel.allocate(END_BYTES * (end - row));
+        const bytes = writeWindow(kernel, end, window.room, ends);
+        if (row === before) return undefined;
+        return {
+          bytes: kernel.bytes.subarray(window.out, window.out + bytes),
+          ends: new Uint32Array(kernel.bytes.buffer, ends, row - before),
+        };
+      });
     },
     writeLong() {
       if (rows.fixedBytes > MAX_ROW_BYTES) return undefined;

@@ -5,7 +5,7 @@ import { createService } from '@svc/service';
 import type { Hono } from 'hono';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type ResponseCache, createResponseCache } from './response-cache.ts';
-import { createExecApp, type ExecEnv } from './index.ts';
+import { createExecApp, type ExecEnv } from '../index.ts';
 
 async function* chunksOf(...sizes: number[]): AsyncGenerator<Uint8Array, void> {
   for (const size of sizes) yield new Uint8Array(size).fill(65);
