@@ -112,7 +112,7 @@ export function createForward({ tsdb, engines, begin, observe, running }: Forwar
 function readToEnd(query: RunningQuery, response: TsdbResponse): TsdbResponse {
   const refusal = refusalOf(response.status);
   // The signal of the call closes the body.
-  query.send(() => undefined);
+  query.send(response.bytes === undefined ? () => undefined : undefined);
   return endWithResponse(response, {
     onBytes: (count) => query.addBytes(count),
     onEnd: (error) => query.end(error ?? refusal),

@@ -1,12 +1,13 @@
 import { cancelledError, onAbort, type ServiceError, toServiceError } from '@svc/errors';
 import type { Call, QueuePlace, StatementMonitor, StatementProgress } from '@svc/frames';
-import { withSignal, withSpan } from '@svc/frames/internal';
+import { withSpan } from '@svc/frames/internal';
 import type { SqlTarget } from './engine-names.ts';
 import type { Observer } from './events.ts';
 import { createQueryClock, type QueryTiming } from './query-clock.ts';
 import { queryOutcome } from './query-outcome.ts';
 import { eventSource } from './event-source.ts';
 import { sqlFingerprint } from './sql-fingerprint.ts';
+import { StatementCall } from './statement-call.ts';
 
 /** A statement that waits, runs, or sends its result. */
 export interface QueryInfo {
@@ -36,8 +37,11 @@ export interface RunningQuery {
   readonly sql: string;
   /** For the engine. */
   readonly monitor: StatementMonitor;
-  /** The result is there. If the call is cancelled from now on, `close` is called and the statement ends. */
-  send(close: () => void): void;
+  /**
+   * The result is there. If the call is cancelled from now on, `close` is called and the statement ends. Undefined: all of the
+   * result has arrived, and the statement ends now.
+   */
+  send(close: (() => void) | undefined): void;
   timing(): QueryTiming;
   addRows(count: number): void;
   addBytes(count: number): void;
@@ -60,18 +64,18 @@ export interface RunningQueryOptions {
 export function createRunningQuery(call: Call, options: RunningQueryOptions): RunningQuery {
   const { sql, engine, observe, onEnd } = options;
   const clock = createQueryClock();
-  const controller = new AbortController();
-  const { signal } = controller;
-  const own = withSpan(withSignal(call, signal));
+  const cancellable = new StatementCall(call);
+  const own = withSpan(cancellable);
   const counts = { rows: 0, bytes: 0 };
-  const listeners = [onAbort(call.signal, () => controller.abort(call.signal.reason))];
   const tracker = createTracker(clock);
+  let stopListening: (() => void) | undefined;
   let isEnded = false;
 
   function end(error?: unknown): void {
     if (isEnded) return;
     isEnded = true;
-    for (const stopListening of listeners) stopListening();
+    stopListening?.();
+    cancellable.end();
     onEnd();
     const code = error === undefined ? undefined : toServiceError(error).code;
     observe({
@@ -93,19 +97,18 @@ export function createRunningQuery(call: Call, options: RunningQueryOptions): Ru
     monitor: tracker,
     send(close) {
       tracker.sending();
-      if (isEnded) return;
-      listeners.push(
-        onAbort(signal, () => {
-          close();
-          end(cancelledError(signal.reason));
-        }),
-      );
+      if (isEnded || close === undefined) return;
+      const { signal } = own;
+      stopListening = onAbort(signal, () => {
+        close();
+        end(cancelledError(signal.reason));
+      });
     },
     timing: () => clock.timing(),
     addRows: (count) => void (counts.rows += count),
     addBytes: (count) => void (counts.bytes += count),
     info: () => ({ ...sourceOf(call), engine, ...tracker.state(), elapsedMs: clock.elapsedMs(), ...counts, sql }),
-    cancel: (reason) => controller.abort(reason),
+    cancel: (reason) => cancellable.cancel(reason),
     end,
   };
 }

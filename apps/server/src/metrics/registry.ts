@@ -69,12 +69,14 @@ function createFamily(row: MetricRow, hasTenants: boolean): Family {
   const series = new Map<string, Series>();
   return {
     series(values) {
-      if (values.length !== names.length) throw new Error(`Expected the labels ${names.join(', ')}.`);
-      const labels = names.map((name, i) => `${name}="${escaped(values[i] ?? '')}"`).join(',');
-      let found = series.get(labels);
+      // Not the labels as they are written: escaping them for every event costs more than counting it.
+      const key = values.length === 1 ? (values[0] ?? '') : values.join('\0');
+      let found = series.get(key);
       if (found === undefined) {
-        found = new Series(buckets);
-        series.set(labels, found);
+        if (values.length !== names.length) throw new Error(`Expected the labels ${names.join(', ')}.`);
+        const labels = names.map((name, i) => `${name}="${escaped(values[i] ?? '')}"`);
+        found = new Series(labels.join(','), buckets);
+        series.set(key, found);
       }
       return found;
     },
@@ -83,7 +85,7 @@ function createFamily(row: MetricRow, hasTenants: boolean): Family {
       // The name of a counter has its suffix only in the samples of OpenMetrics.
       const family = format === 'openmetrics' ? name.replace(/_total$/, '') : name;
       lines.push(`# HELP ${family} ${escapedHelp(help, format)}`, `# TYPE ${family} ${type}`);
-      for (const [labels, one] of series) one.write(name, labels, lines);
+      for (const one of series.values()) one.write(name, lines);
     },
     size: () => series.size * (type === 'histogram' ? buckets.length + HISTOGRAM_EXTRAS : 1),
   };
@@ -95,10 +97,12 @@ const HISTOGRAM_EXTRAS = 3;
 /** A class: its fields are changed with every request. */
 class Series implements Sample, Histogram {
   value = 0;
+  readonly #labels: string;
   readonly #bounds: readonly number[];
   readonly #counts: Float64Array;
 
-  constructor(bounds: readonly number[]) {
+  constructor(labels: string, bounds: readonly number[]) {
+    this.#labels = labels;
     this.#bounds = bounds;
     this.#counts = new Float64Array(bounds.length + 1);
   }
@@ -111,7 +115,8 @@ class Series implements Sample, Histogram {
     this.value += value;
   }
 
-  write(name: string, labels: string, lines: string[]): void {
+  write(name: string, lines: string[]): void {
+    const labels = this.#labels;
     const braces = labels === '' ? '' : `{${labels}}`;
     if (this.#bounds.length === 0) {
       lines.push(`${name}${braces} ${this.value}`);
