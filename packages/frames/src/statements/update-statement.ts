@@ -26,7 +26,7 @@ export interface DropStatement {
   readonly isOptional: boolean;
 }
 
-/** `ALTER TABLE … RENAME TO`. */
+/** `ALTER TABLE … RENAME TO`, or `RENAME TABLE … TO`. */
 export interface RenameStatement {
   readonly kind: 'rename';
   readonly handle: string;
@@ -54,7 +54,8 @@ export function parseUpdate(sql: string): UpdateStatement | undefined {
   const text = createStatementText(sql);
   if (text.takeWords('CREATE')) return parseCreate(text);
   if (text.takeWords('DROP')) return parseDrop(text);
-  if (text.takeWords('ALTER', 'TABLE')) return parseRename(text);
+  if (text.takeWords('ALTER', 'TABLE')) return parseAlter(text);
+  if (text.takeWords('RENAME', 'TABLE')) return parseRename(text);
   if (text.takeWords('INSERT')) return parseInsert(text);
   if (NOTHING.test(sql)) return { kind: 'nothing' };
   for (const word of REFUSED) if (text.takeWords(word)) throw notOffered(word, 'rows');
@@ -76,6 +77,7 @@ const BEGINNINGS = [
   ['CREATE', 'OR', 'REPLACE', 'TABLE'],
   ['DROP', 'TABLE'],
   ['ALTER', 'TABLE'],
+  ['RENAME', 'TABLE'],
   ...['INSERT', ...REFUSED].map((word) => [word]),
 ];
 
@@ -109,13 +111,24 @@ function parseDrop(text: StatementText): UpdateStatement | undefined {
   return { kind: 'drop', handle, isOptional };
 }
 
-function parseRename(text: StatementText): UpdateStatement {
+function parseAlter(text: StatementText): UpdateStatement {
   const isOptional = text.takeWords('IF', 'EXISTS');
   const handle = takeHandle(text);
   if (!text.takeWords('RENAME', 'TO')) throw notOffered('ALTER TABLE without RENAME TO', 'columns');
-  const newHandle = takeHandle(text);
+  return { kind: 'rename', handle, newHandle: takeNewHandle(text), isOptional };
+}
+
+/** The form of QuestDB. */
+function parseRename(text: StatementText): UpdateStatement {
+  const handle = takeHandle(text);
+  if (!text.takeWords('TO')) throw text.error('the name of the table is not followed by TO');
+  return { kind: 'rename', handle, newHandle: takeNewHandle(text), isOptional: false };
+}
+
+function takeNewHandle(text: StatementText): string {
+  const handle = takeHandle(text);
   takeEnd(text, 'the new name of the table');
-  return { kind: 'rename', handle, newHandle, isOptional };
+  return handle;
 }
 
 function parseInsert(text: StatementText): UpdateStatement {
