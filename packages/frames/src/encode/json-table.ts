@@ -1,4 +1,4 @@
-import type { Field } from 'apache-arrow';
+import type { Field, Schema } from 'apache-arrow';
 import { columnInfo } from '../column-types.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { createRecordText } from './columns/column.ts';
@@ -31,7 +31,7 @@ export function encodeJsonTable(
   const { query, quoteLargeNum, metadata = true } = options;
   const { fields } = source.schema;
   const format = jsonTableFormat(fields, quoteLargeNum, {
-    head: metadata ? jsonTableHead(fields, query) : JSON_TABLE_HEAD,
+    head: metadata ? jsonTableHead(source.schema, query) : JSON_TABLE_HEAD,
     tail: (rows) => {
       const timings = options.timings ? `,"timings":${JSON.stringify(options.timings())}` : '';
       return Buffer.from(`],"count":${options.count?.() ?? rows}${timings}}`);
@@ -44,10 +44,17 @@ export function encodeJsonTable(
 export const JSON_TABLE_HEAD: Uint8Array = Buffer.from('{"dataset":[');
 
 /** Returns the text before the rows of a JSON table with metadata. */
-export function jsonTableHead(fields: readonly Field[], query: string): Uint8Array {
-  const columns = fields.map((field) => ({ name: field.name, type: columnInfo(field).type }));
-  return Buffer.from(`{"query":${JSON.stringify(query)},"columns":${JSON.stringify(columns)},"dataset":[`);
+export function jsonTableHead(schema: Schema, query: string): Uint8Array {
+  let columns = columnTexts.get(schema);
+  if (columns === undefined) {
+    columns = JSON.stringify(schema.fields.map((field) => ({ name: field.name, type: columnInfo(field).type })));
+    columnTexts.set(schema, columns);
+  }
+  return Buffer.from(`{"query":${JSON.stringify(query)},"columns":${columns},"dataset":[`);
 }
+
+/** The columns of schemas as JSON: a frame in memory always has the same schema. */
+const columnTexts = new WeakMap<Schema, string>();
 
 /** Creates the format of the rows of a JSON table: each is an array with a comma after it. */
 export function jsonTableFormat(

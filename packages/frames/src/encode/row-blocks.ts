@@ -30,7 +30,7 @@ export async function encodeRowBlocks(
   { query, quoteLargeNum, blockRows, maxBlockBytes }: RowBlockOptions,
 ): Promise<readonly RowBlock[] | undefined> {
   const { fields } = source.schema;
-  const head = jsonTableHead(fields, query);
+  const head = jsonTableHead(source.schema, query);
   const blocks: RowBlock[] = [];
   let parts: WrittenRows[] = [];
   let bytes = 0;
