@@ -4,6 +4,7 @@ import { provideDataSet } from './data-set.js';
 import { load } from './load.js';
 import { median } from './measure.js';
 import { startPeers } from './peers/start-peers.js';
+import { svcWithoutCache } from './peers/svc.js';
 import { writeResults } from './interleave.js';
 
 const ROWS = 1_000_000;
@@ -19,7 +20,7 @@ const sameWindow = (side) => () => side.window(0, WINDOW);
 const otherWindows = (side, round) => (n) => side.window(((n + round * 100_003) * 7_919_003) % (ROWS - WINDOW), WINDOW);
 
 const set = await provideDataSet('trades', ROWS);
-const peers = await startPeers(set, { format: 'json' });
+const peers = await startPeers(set, { format: 'json', and: [svcWithoutCache] });
 const { sides, missing } = peers;
 const values = [];
 try {

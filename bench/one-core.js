@@ -10,6 +10,7 @@ import { datasette } from './peers/datasette.js';
 import { mosaic } from './peers/mosaic.js';
 import { naiveNode } from './peers/naive-node.js';
 import { startPeers } from './peers/start-peers.js';
+import { svcWithoutCache } from './peers/svc.js';
 
 /** Peers of less than 200 responses per second on two cores. */
 const SLOW = [datasette, mosaic, naiveNode].map(({ name }) => name);
@@ -26,7 +27,7 @@ const WINDOWS = {
 };
 
 const set = await provideDataSet('trades', ROWS);
-const peers = await startPeers(set, { format: 'json', without: SLOW });
+const peers = await startPeers(set, { format: 'json', without: SLOW, and: [svcWithoutCache] });
 const { sides, missing } = peers;
 const values = [];
 try {

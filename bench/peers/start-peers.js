@@ -9,13 +9,13 @@ import { svc } from './svc.js';
 const PEERS = [svc, questdb, roapi, mosaic, datasette, naiveNode];
 
 /**
- * Starts this server and its peers on a data set; `without` names peers to exclude, `format` is one that all
- * must support.
+ * Starts this server and its peers on a data set; `without` names peers to exclude, `and` are further ones, `format` is one
+ * that all must support.
  */
-export async function startPeers(set, { without = [], format } = {}) {
+export async function startPeers(set, { without = [], and = [], format } = {}) {
   const sides = [];
   const missing = {};
-  for (const peer of PEERS.filter(({ name }) => !without.includes(name))) {
+  for (const peer of [...PEERS, ...and].filter(({ name }) => !without.includes(name))) {
     const { formats = [format] } = peer;
     if (format !== undefined && !formats.includes(format)) {
       missing[peer.name] = `does not answer with ${format}`;

@@ -5,8 +5,8 @@ import { putFrame } from '../put-frame.js';
 
 export const svc = {
   name: 'svc',
-  async start({ name, files }, args = []) {
-    const server = await startServer(args);
+  async start({ name, files }, args = [], env = {}) {
+    const server = await startServer(args, { env });
     await putFrame(`${server.url}/frames/${name}`, 'parquet', readFileSync(files.parquet));
     return {
       ...server,
@@ -19,4 +19,10 @@ export const svc = {
       rowsOf: (bytes) => JSON.parse(bytes).dataset,
     };
   },
+};
+
+/** The same without the cache of short responses and their rows: what a window costs that nobody has read before. */
+export const svcWithoutCache = {
+  name: 'svc, no response cache',
+  start: (set) => svc.start(set, [], { SERVICE_HTTP_ANSWER_CACHE_BYTES: '0' }),
 };
