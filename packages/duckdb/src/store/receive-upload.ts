@@ -6,6 +6,7 @@ import { csvText } from '../files/csv-text.ts';
 import type { FileSource } from '../files/frame-files.ts';
 import { createIncomingFile } from './incoming-file.ts';
 import { isBrokenByAnother } from '../engine/child-errors.ts';
+import { withHeapRoom } from './memory/heap-room.ts';
 import type { TenantFolder } from './catalogue/tenant-folder.ts';
 
 /** The number in `Line 3 of the CSV file`, as errors about CSV files begin. */
@@ -92,7 +93,7 @@ async function withFile<T>(
   try {
     if (source.format === 'arrow' && (await file.isFast())) {
       try {
-        return await attempt(source);
+        return await withHeapRoom(() => attempt(source));
       } catch (error) {
         // Receive the rest first: a client that is still sending would miss the error.
         await file.whole;
