@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { Socket } from 'node:net';
+import { type ConnectOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import type { BatchWriter } from '../wire/batch.ts';
 import { createBatchPlaces } from '../wire/batch-file.ts';
 import {
@@ -28,11 +28,27 @@ import { monotonicMs, type Traceable } from '../wire/request-trace.ts';
 const STDERR = 2;
 const PIPE = 3;
 const BATCH_FILE = 4;
+/** More than the kernel of Linux buffers. */
+const READ_BYTES = 256 * 1024;
 const RSS_CHECK_MS = 50;
 const LARGE_BATCH_BYTES = 4 * BATCH_BYTES;
 
 const settings: ChildSettings = parseJson(process.argv[2] ?? '{}');
-const socket = new Socket({ fd: PIPE, readable: true, writable: true });
+const parse = createMessageParser(onMessage);
+const reading: SocketConstructorOpts & ConnectOpts = {
+  fd: PIPE,
+  readable: true,
+  writable: true,
+  // One buffer for all reads: by default each read has a new one, and collecting those costs more than parsing them.
+  onread: {
+    buffer: Buffer.allocUnsafeSlow(READ_BYTES),
+    callback(length, bytes) {
+      parse(bytes.subarray(0, length));
+      return true;
+    },
+  },
+};
+const socket = new Socket(reading);
 const activeRequests = new Map<number, ControlledRequest>();
 const places = settings.hasBatchFile === true ? createBatchPlaces(BATCH_FILE) : undefined;
 const run =
@@ -45,7 +61,6 @@ function end(): void {
 socket.on('end', end);
 socket.on('close', end);
 socket.on('error', end);
-socket.on('data', createMessageParser(onMessage));
 
 // A regular exit would wait for DuckDB, which may wait for this very thread.
 for (const event of ['uncaughtException', 'unhandledRejection']) {
