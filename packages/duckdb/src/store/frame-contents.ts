@@ -5,6 +5,7 @@ import { type RecordBatch, Schema } from 'apache-arrow';
 import type { DamagedFrames } from './damaged-frames.ts';
 import type { FileSource, FrameFiles, FramePart, ReadPart, SourceInfo, VerifyOptions } from '../files/frame-files.ts';
 import { schemaFromText } from '../types/schema-text.ts';
+import { versionOfFile } from '../wire/file-version.ts';
 import type { Manifest } from './catalogue/manifest.ts';
 import { describeArrow, readArrow } from './foreign/arrow-file.ts';
 import { hasCode } from '../disk/durable-files.ts';
@@ -54,6 +55,8 @@ export interface ContentReaderOptions {
 export function createContentReader(options: ContentReaderOptions): ContentReader {
   const { files, decoders, damaged, isKept, readManifest, copyOf } = options;
   const describeSource = createDescriber(files);
+  /** What the last verification of a frame found, and the state of its file before. */
+  const verified = new WeakMap<StoredFrame, { readonly state: string; readonly isChecked: boolean }>();
 
   async function failureOf(frame: StoredFrame, error: unknown): Promise<ServiceError> {
     const isMissing = !frame.isForeign && isKept(frame) && (hasCode(error, 'ENOENT') || (await isAnyMissing(frame)));
@@ -110,8 +113,15 @@ export function createContentReader(options: ContentReaderOptions): ContentReade
     async verify(frame, { part, ...verify } = {}) {
       const { source } = frame;
       if (source.kind === 'arrow' || isConverted(source)) return { isChecked: false };
+      // The file may turn out to be damaged although its state is the same.
+      if (verify.again === true) verified.delete(frame);
+      const state = part === undefined ? await stateOf(frame) : undefined;
+      const known = verified.get(frame);
+      if (known !== undefined && known.state === state) return known;
       try {
-        return await files.verify(part === undefined ? source : { kind: 'parts', parts: [part] }, verify);
+        const found = await files.verify(part === undefined ? source : { kind: 'parts', parts: [part] }, verify);
+        if (state !== undefined) verified.set(frame, { state, ...found });
+        return found;
       } catch (error) {
         throw verify.signal?.aborted ? error : await failureOf(frame, error);
       }
@@ -145,6 +155,13 @@ async function describeListed(
   const { parts, schema } = await readManifest(frame);
   frame.source = { kind: 'parts', parts };
   return contentsOfParts(schemaFromText(schema), parts);
+}
+
+/** The state of the only file of a frame. Undefined if there are several: the child is faster at reading them all. */
+async function stateOf(frame: StoredFrame): Promise<string | undefined> {
+  const [path = '', ...others] = pathsOf(frame);
+  if (others.length > 0) return undefined;
+  return stat(path, { bigint: true }).then(versionOfFile, () => undefined);
 }
 
 async function isAnyMissing(frame: StoredFrame): Promise<boolean> {

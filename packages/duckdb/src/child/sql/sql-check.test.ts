@@ -55,6 +55,13 @@ describe('tables that a statement names', () => {
   });
 });
 
+test('a repeated statement has the same names, also after many others', async () => {
+  const first = await checker.check('FROM trades');
+  expect(await checker.check('FROM trades')).toEqual(first);
+  for (let i = 0; i < 100; i++) expect(await tablesOf(`FROM t${i}`)).toEqual([`t${i}@5`]);
+  expect(await checker.check('FROM trades')).toEqual(first);
+});
+
 describe('CTEs hide tables within their scope', () => {
   test.each([
     ['WITH a AS (FROM b) FROM a', ['b']],

@@ -47,6 +47,9 @@ const NEAREST = `SELECT name FROM (SELECT unnest(from_json($2::VARCHAR, '["VARCH
   ORDER BY damerau_levenshtein(lower($1::VARCHAR), lower(name)), name LIMIT 1`;
 /** The cost of a comparison is the product of the lengths; no name is this long. */
 const MAX_NAME_LENGTH = 128;
+/** The limits of the cache of checked statements: their number, and the length of each. */
+const MAX_CHECKED = 64;
+const MAX_CHECKED_LENGTH = 16_384;
 
 /** Creates a checker on a separate connection, which receives SQL only as a value. */
 export async function createSqlChecker(connection: DuckDBConnection): Promise<SqlChecker> {
@@ -63,10 +66,23 @@ export async function createSqlChecker(connection: DuckDBConnection): Promise<Sq
     return firstText(await connection.prepare(NEAREST), [name, JSON.stringify(candidates)]);
   }
 
+  /** Clients repeat statements, and Flight SQL describes each before it runs it. */
+  const checked = new Map<string, CheckedSql>();
+
+  function keep(sql: string, result: CheckedSql): CheckedSql {
+    if (sql.length > MAX_CHECKED_LENGTH) return result;
+    // Last in the order of insertion: the least recently used is the first.
+    checked.delete(sql);
+    checked.set(sql, result);
+    const [oldest] = checked.keys();
+    if (checked.size > MAX_CHECKED && oldest !== undefined) checked.delete(oldest);
+    return result;
+  }
+
   return {
     async check(sql) {
       try {
-        return await checkSql(sql, parse, () => statementCount(connection, sql));
+        return keep(sql, checked.get(sql) ?? (await checkSql(sql, parse, () => statementCount(connection, sql))));
       } catch (error) {
         if (error instanceof RangeError) throw invalid('The SQL is nested too deeply.');
         if (!(error instanceof SqlRefusal) || error.unknown === undefined) throw error;
