@@ -2,6 +2,7 @@ import type { Authenticator } from '@svc/auth';
 import { type Config, formatAddress } from '@svc/config';
 import { type ChildLink, DirectoryFormatError, DirectoryInUseError } from '@svc/duckdb';
 import type { Observer } from '@svc/service';
+import { untilAnswered } from './http/until-answered.ts';
 import { untilQuiet } from './http/until-quiet.ts';
 import { ListenError, listenError, listenHttp } from './listen-http.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
@@ -49,7 +50,7 @@ export interface StartOptions {
 
 /**
  * Creates the parts of the server from its configuration and starts both listeners. Modules are loaded while the engine
- * child starts, and those of gRPC after HTTP is up.
+ * child starts, and those of gRPC after HTTP is up and has answered the clients that waited for it.
  */
 export async function startServer(config: Config, log: Log, options: StartOptions): Promise<RunningServer> {
   const { version, authenticator, tls, audit, traces, child, steps } = options;
@@ -82,6 +83,8 @@ export async function startServer(config: Config, log: Log, options: StartOption
     await stopHttp();
     throw error;
   });
+  // Loading gRPC blocks the event loop for longer than a response takes.
+  await untilAnswered(connections);
   const { createConfiguredGrpc } = await import('./parts/create-configured-grpc.ts');
   const grpc = createConfiguredGrpc(config, service, { tls, httpPort });
   tls?.files.onChange(({ context }) => grpc.setSecureContext(context));
