@@ -3,7 +3,7 @@ import type { BatchWriter } from '../../wire/batch.ts';
 import type { ColumnReader } from './column-reader.ts';
 import { GrowingBytes, GrowingValidity } from './growing-bytes.ts';
 import type { IntervalUnit } from '../../wire/column-plans.ts';
-import { ownBytes, TextReader } from './text-reader.ts';
+import { TextReader } from './text-reader.ts';
 
 /** Converts the values in `from` to Arrow's; `to` starts at offset 0. */
 type Convert = (from: DataView, to: DataView, count: number) => void;
@@ -12,7 +12,7 @@ type Convert = (from: DataView, to: DataView, count: number) => void;
 export class FixedReader implements ColumnReader {
   readonly validity = new GrowingValidity();
   readonly values = new GrowingBytes();
-  private raw: Uint8Array<ArrayBuffer> = new Uint8Array(0);
+  private raw: Uint8Array = new Uint8Array(0);
   private valid: Uint8Array | null = null;
   readonly width: number;
   private readonly outWidth: number;
@@ -26,14 +26,15 @@ export class FixedReader implements ColumnReader {
   }
 
   open(vector: Vector, rows: number): number {
-    this.raw = ownBytes(duckdb.vector_get_data(vector, rows * this.width));
+    this.raw = duckdb.vector_get_data(vector, rows * this.width);
     this.valid = duckdb.vector_get_validity(vector, ((rows + 63) >> 6) << 3);
     return rows * this.outWidth;
   }
 
   take(start: number, count: number): void {
     this.validity.add(this.valid, start, count);
-    const from = this.raw.subarray(start * this.width, (start + count) * this.width);
+    const { raw, width } = this;
+    const from = count * width === raw.length ? raw : raw.subarray(start * width, (start + count) * width);
     const at = this.values.grow(count * this.outWidth);
     const { array } = this.values;
     if (this.convert === undefined) array.set(from, at);

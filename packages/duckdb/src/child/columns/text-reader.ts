@@ -54,7 +54,7 @@ export class TextReader implements ColumnReader {
     else this.takeAny(start, count);
   }
 
-  /** Takes rows whose strings are all inlined. Copies whole words; the next string overwrites the excess. */
+  /** Takes rows whose strings are all inlined. Copies all 12 bytes; the next string overwrites the excess. */
   private takeShort(start: number, count: number): void {
     const { words, content } = this;
     let at = content.length;
@@ -65,11 +65,10 @@ export class TextReader implements ColumnReader {
     const offsets = new Int32Array(this.offsets.array.buffer, this.offsets.array.byteOffset);
     for (let i = 0; i < count; i++) {
       const word = 4 * (start + i);
-      const length = words[word] ?? 0;
       target.setUint32(at, words[word + 1] ?? 0, true);
-      if (length > 4) target.setUint32(at + 4, words[word + 2] ?? 0, true);
-      if (length > 8) target.setUint32(at + 8, words[word + 3] ?? 0, true);
-      at += length;
+      target.setUint32(at + 4, words[word + 2] ?? 0, true);
+      target.setUint32(at + 8, words[word + 3] ?? 0, true);
+      at += words[word] ?? 0;
       offsets[offsetsAt + i] = at;
     }
     content.length = at;
