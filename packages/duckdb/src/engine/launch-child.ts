@@ -61,7 +61,11 @@ export function launchChild(options: ChildOptions, spillDirectory = ''): Launche
   const { memoryBytes = DEFAULT_MEMORY_BYTES } = options;
   return launchProgram({
     settings: {
-      settings: [...duckdbSettings({ ...options, tempDirectory: spillDirectory }), 'SET lock_configuration = true'],
+      settings: [
+        ...duckdbSettings({ ...options, tempDirectory: spillDirectory }),
+        "SET allowed_configs = ['streaming_buffer_size']",
+        'SET lock_configuration = true',
+      ],
       // The rows of an upload arrive in sequence: a second thread would only spin. The instance holds one row group of each
       // upload and has no spill directory: two instances would overwrite each other's files. Not locked: lanes have settings
       // of their own, and it runs no SQL of others.

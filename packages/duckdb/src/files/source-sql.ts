@@ -103,6 +103,9 @@ export interface ReadPlan {
   readonly request: Extract<ChildRequest, { op: 'read' }>;
 }
 
+/** From this many rows on, a larger buffer gains more time than it takes to set its size. */
+const LONG_READ_ROWS = 8192;
+
 /** Plans how to read a part of a source. */
 export function readPlan(
   source: FrameSource,
@@ -132,6 +135,7 @@ export function readPlan(
       setup: attachment(source),
       sql: clauses.map((clause) => `SELECT ${list} FROM ${clause}`).join(' UNION ALL '),
       plans: chosen.map(({ get }) => get),
+      ...(rows >= LONG_READ_ROWS && { isLong: true }),
       ...(checks.length > 0 && { rowChecks: checks }),
     },
   };

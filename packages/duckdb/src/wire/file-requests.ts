@@ -89,11 +89,15 @@ export type ChildRequest = { readonly checks?: readonly FileCheck[]; readonly se
     | { readonly op: 'texts'; readonly sql: string }
     /** Counts the values of a Parquet file. SQL (`parquet_metadata`) would convert the statistics of all columns to text. */
     | { readonly op: 'values'; readonly path: string }
-    /** Streams rows. `rowChecks`: the files they come from in order, verified incrementally before rows are sent. */
+    /**
+     * Streams rows. `isLong`: there are many. `rowChecks`: the files they come from in order, verified incrementally
+     * before rows are sent.
+     */
     | {
         readonly op: 'read';
         readonly sql: string;
         readonly plans: readonly GetPlan[];
+        readonly isLong?: true;
         readonly rowChecks?: readonly RowsCheck[];
       }
     /** Only verifies. `again`: also bytes that were verified before. */

@@ -10,6 +10,7 @@ import { duckTypeOf } from '../columns/duck-type-of.ts';
 import { DuckDBInstance } from '../node-api.ts';
 import { createFileVerifier, type FileVerifier } from './file-verifier.ts';
 import { DamagedFileError, IntactFileError } from './load-checks.ts';
+import { createLongReads, type LongReads } from './long-reads.ts';
 import { readRows } from './read-rows.ts';
 import { TextReader } from '../columns/text-reader.ts';
 import type { ArrowMeasure, ChildResponses, ChildRequest, ChildSettings } from '../../wire/file-requests.ts';
@@ -27,6 +28,7 @@ export function createFileHandler({ settings, uploadSettings = [] }: ChildSettin
   const opened = open(settings);
   let openedForUploads: ReturnType<typeof open> | undefined;
   const verifier = createFileVerifier();
+  const longReads = createLongReads();
   // Avoid an unhandled rejection; each request awaits `opened` itself.
   opened.catch(() => undefined);
   return {
@@ -49,7 +51,7 @@ export function createFileHandler({ settings, uploadSettings = [] }: ChildSettin
       try {
         if (active.signal.aborted) throw new CancelledError();
         for (const sql of request.setup ?? []) await connection.run(sql);
-        return await handle({ connection, uploads, verifier }, active, request);
+        return await handle({ connection, uploads, verifier, longReads }, active, request);
       } finally {
         stopListening();
         clearInterval(repeated);
@@ -92,10 +94,11 @@ interface Tools {
   readonly connection: DuckDBConnection;
   readonly uploads: Uploads;
   readonly verifier: FileVerifier;
+  readonly longReads: LongReads;
 }
 
 async function handle(
-  { connection, uploads, verifier }: Tools,
+  { connection, uploads, verifier, longReads }: Tools,
   active: ActiveRequest,
   request: Exclude<ChildRequest, { op: 'verify' }>,
 ): Promise<ChildResponses[keyof ChildResponses]> {
@@ -107,7 +110,8 @@ async function handle(
     case 'values':
       return declaredValues(await footerOf(request.path));
     case 'read':
-      return await readVerified(connection, active, request, verifier);
+      if (request.isLong !== true) return await readVerified(connection, active, request, verifier);
+      return await longReads.run(connection, () => readVerified(connection, active, request, verifier));
     case 'write':
       return await uploads.write(connection, active, request);
     case 'copy':
