@@ -45,9 +45,15 @@ export class FixedReader implements ColumnReader {
     return this.values.length;
   }
 
+  /** The values. In rows that are null, DuckDB leaves what was in its memory before: rows of other frames, for example. */
+  finish(): Uint8Array {
+    this.validity.clearNulls(this.values.array, this.outWidth);
+    return this.values.bytes;
+  }
+
   write(out: BatchWriter): void {
     writeHead(out, this.validity);
-    out.buffer(this.values.bytes);
+    out.buffer(this.finish());
   }
 
   clear(): void {
@@ -139,6 +145,7 @@ export class BitReader extends FixedReader {
 
   override write(out: BatchWriter): void {
     writeHead(out, this.validity);
+    this.finish();
     const { array, length } = this.values;
     const bits = new Uint8Array((length + 7) >> 3);
     const words = new Uint32Array(array.buffer, array.byteOffset, 2 * (length >> 3));
@@ -226,7 +233,7 @@ export class IntervalReader implements ColumnReader {
   write(out: BatchWriter): void {
     writeHead(out, this.validity);
     const rows = this.validity.length;
-    const [months, days, nanos] = this.parts.map((part) => viewOf(part.values.bytes));
+    const [months, days, nanos] = this.parts.map((part) => viewOf(part.finish()));
     if (months === undefined || days === undefined || nanos === undefined) return;
     if (this.unit === 'months') {
       out.buffer(this.parts[0].values.bytes);

@@ -61,6 +61,21 @@ export class GrowingValidity {
     return !this.hasBits || (((this.bits[row >> 3] ?? 0) >> (row & 7)) & 1) === 1;
   }
 
+  /** Zeroes the values of null rows, which take `width` bytes each: a power of two. */
+  clearNulls({ buffer, byteOffset }: Uint8Array<ArrayBuffer>, width: number): void {
+    if (this.nullCount === 0) return;
+    const step = Math.min(width, 8) as keyof typeof ARRAYS;
+    const items = new ARRAYS[step](buffer, byteOffset, (this.length * width) / step);
+    const perRow = width / step;
+    for (let row = 0; row < this.length; row++) {
+      const byte = this.bits[row >> 3] ?? 0;
+      if (byte === 255) row |= 7;
+      else if (((byte >> (row & 7)) & 1) === 0) {
+        for (let i = row * perRow; i < (row + 1) * perRow; i++) items[i] = 0;
+      }
+    }
+  }
+
   /** The bits; empty if no row is null. */
   get bytes(): Uint8Array {
     return this.nullCount === 0 ? this.bits.subarray(0, 0) : this.bits.subarray(0, (this.length + 7) >> 3);
@@ -116,6 +131,9 @@ export class GrowingValidity {
     }
   }
 }
+
+/** An array of items of each size. */
+const ARRAYS = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array, 8: Float64Array };
 
 const BIT_COUNTS = Uint8Array.from({ length: 256 }, (_, byte) => {
   let bits = 0;
