@@ -21,7 +21,7 @@ export const svc = {
   },
 };
 
-/** The same without the cache of short responses and their rows: what a window costs that nobody has read before. */
+/** The same without the cache of short responses and of their rows, so that each is encoded. */
 export const svcWithoutCache = {
   name: 'svc, no response cache',
   start: (set) => svc.start(set, [], { SERVICE_HTTP_ANSWER_CACHE_BYTES: '0' }),

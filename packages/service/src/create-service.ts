@@ -21,7 +21,7 @@ import { createInsertOperations } from './insert-operations.ts';
 import { createLinesOperation } from './lines/lines-operation.ts';
 import { createQueryOperations } from './query-operations.ts';
 import { createRegistryOperations } from './registry-operations.ts';
-import { createRunningQueries } from './running-queries.ts';
+import { createRunningQueries } from './running/running-queries.ts';
 import { createServiceState } from './service-state.ts';
 import type { OperationName, Service, TlsHealth } from './service.ts';
 import { createTenantLimiter } from './tenant-limits.ts';

@@ -15,8 +15,8 @@ import { engineNotConfigured } from './configured-engines.ts';
 import type { Observer } from './events.ts';
 import { outcomeOfStatus } from './query-outcome.ts';
 import { eventSource } from './event-source.ts';
-import type { RunningQueries } from './running-queries.ts';
-import type { RunningQuery } from './running-query.ts';
+import type { RunningQueries } from './running/running-queries.ts';
+import type { RunningQuery } from './running/running-query.ts';
 import type { OperationName, Service } from './service.ts';
 
 /** Dependencies of `createForward`. */

@@ -24,9 +24,9 @@ export {
   type RequestDetails,
   type ServiceEvent,
 } from './events.ts';
-export type { QueryTiming } from './query-clock.ts';
+export type { QueryTiming } from './running/query-clock.ts';
 export type { QueryOutcome } from './query-outcome.ts';
-export type { QueryInfo } from './running-query.ts';
+export type { QueryInfo } from './running/running-query.ts';
 export { eventSource } from './event-source.ts';
 export { REQUIRED_PERMISSIONS, requiredPermissions } from './required-permissions.ts';
 export type {

@@ -3,8 +3,8 @@ import type { Call } from '@svc/frames';
 import type { Audit } from './audit.ts';
 import type { SqlTarget } from './engine-names.ts';
 import { isAllowed } from './required-permissions.ts';
-import type { RunningQueries } from './running-queries.ts';
-import type { QueryInfo } from './running-query.ts';
+import type { RunningQueries } from './running/running-queries.ts';
+import type { QueryInfo } from './running/running-query.ts';
 import type { OperationName, Service } from './service.ts';
 
 /** Dependencies of the operations on running SQL. */

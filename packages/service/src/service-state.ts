@@ -1,7 +1,7 @@
 import type { Engine, Store, StoreFault } from '@svc/frames';
 import type { TsdbProxy } from '@svc/tsdb-proxy';
 import type { EngineName, SqlTarget } from './engine-names.ts';
-import type { QueryInfo } from './running-query.ts';
+import type { QueryInfo } from './running/running-query.ts';
 import type { Health, Service, StoreHealth, TargetHealth, TlsHealth } from './service.ts';
 
 /** The parts whose health is reported; the comments are in `ServiceOptions`. */

@@ -27,8 +27,8 @@ import type {
 import type { TsdbPassRequest, TsdbResponse, TsdbRequest } from '@svc/tsdb-proxy';
 import type { EngineName, SqlTarget } from './engine-names.ts';
 import type { Observer } from './events.ts';
-import type { QueryTiming } from './query-clock.ts';
-import type { QueryInfo } from './running-query.ts';
+import type { QueryTiming } from './running/query-clock.ts';
+import type { QueryInfo } from './running/running-query.ts';
 
 /** An uploaded frame: its format and its bytes. */
 export interface Upload {

@@ -2,7 +2,7 @@ import type { Engine, FrameStream, QueryResult } from '@svc/frames';
 import { sliceStream } from '@svc/frames/internal';
 import type { RecordBatch } from 'apache-arrow';
 import { readWithIdleTimeout } from './read-with-idle-timeout.ts';
-import type { RunningQuery } from './running-query.ts';
+import type { RunningQuery } from './running/running-query.ts';
 import type { QueryFramesOptions } from './service.ts';
 
 /** Starts a statement; resolves when the first rows are ready. */

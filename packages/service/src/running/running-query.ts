@@ -1,12 +1,12 @@
 import { cancelledError, onAbort, type ServiceError, toServiceError } from '@svc/errors';
 import type { Call, QueuePlace, StatementMonitor, StatementProgress } from '@svc/frames';
 import { withSpan } from '@svc/frames/internal';
-import type { SqlTarget } from './engine-names.ts';
-import type { Observer } from './events.ts';
+import type { SqlTarget } from '../engine-names.ts';
+import type { Observer } from '../events.ts';
 import { createQueryClock, type QueryTiming } from './query-clock.ts';
-import { queryOutcome } from './query-outcome.ts';
-import { eventSource } from './event-source.ts';
-import { sqlFingerprint } from './sql-fingerprint.ts';
+import { queryOutcome } from '../query-outcome.ts';
+import { eventSource } from '../event-source.ts';
+import { sqlFingerprint } from '../sql-fingerprint.ts';
 import { StatementCall } from './statement-call.ts';
 
 /** A statement that waits, runs, or sends its result. */

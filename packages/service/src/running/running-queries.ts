@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
-import type { SqlTarget } from './engine-names.ts';
-import type { Observer } from './events.ts';
+import type { SqlTarget } from '../engine-names.ts';
+import type { Observer } from '../events.ts';
 import { createRunningQuery, type QueryInfo, type RunningQuery } from './running-query.ts';
 
 /** The registry of the statements that run now. */
