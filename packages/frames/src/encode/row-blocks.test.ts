@@ -71,6 +71,11 @@ describe('tables of row blocks', () => {
     expect(await encodeRowBlocks(longFrame(3), { ...OPTIONS, maxBlockBytes: 1000 })).toHaveLength(1);
   });
 
+  test('a block has memory of its own, so that keeping it keeps nothing else', async () => {
+    const [block] = (await encodeRowBlocks(longFrame(3), OPTIONS)) ?? [];
+    for (const part of [block?.head, block?.bytes, block?.ends]) expect(part?.buffer.byteLength).toBe(part?.byteLength);
+  });
+
   test('a frame without rows has no blocks', async () => {
     expect(await encodeRowBlocks(longFrame(0), OPTIONS)).toEqual([]);
   });

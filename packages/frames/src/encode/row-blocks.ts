@@ -30,7 +30,8 @@ export async function encodeRowBlocks(
   { query, quoteLargeNum, blockRows, maxBlockBytes }: RowBlockOptions,
 ): Promise<readonly RowBlock[] | undefined> {
   const { fields } = source.schema;
-  const head = jsonTableHead(source.schema, query);
+  // A copy: the head is a slice of Node's buffer pool, all of which it would keep in memory.
+  const head = new Uint8Array(jsonTableHead(source.schema, query));
   const blocks: RowBlock[] = [];
   let parts: WrittenRows[] = [];
   let bytes = 0;
