@@ -1,6 +1,6 @@
-import { ServiceError, toServiceError } from '@svc/errors';
+import { cancelledError, ServiceError, toServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
-import { withSpan } from '@svc/frames/internal';
+import { isCancelled, withSpan } from '@svc/frames/internal';
 import {
   TsdbCredentialsError,
   type TsdbPassRequest,
@@ -110,6 +110,8 @@ export function createForward({ tsdb, engines, begin, observe, running }: Forwar
 
 /** Ends a statement with its response. A response that the database refused to give is a failure of the statement. */
 function readToEnd(query: RunningQuery, response: TsdbResponse): TsdbResponse {
+  // A fast response may arrive before the proxy notices the end of its call.
+  if (isCancelled(query.call)) throw cancelledError(query.call.signal.reason);
   const refusal = refusalOf(response.status);
   // The signal of the call closes the body.
   query.send(response.bytes === undefined ? () => undefined : undefined);

@@ -1,5 +1,6 @@
 import type { Authenticator, Permission } from '@svc/auth';
 import type { Call, Engine, StatementMonitor } from '@svc/frames';
+import type { TsdbProxy, TsdbResponse } from '@svc/tsdb-proxy';
 import { tableFromArrays } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { serviceWith } from '../test/service-with.ts';
@@ -140,4 +141,19 @@ test('a query that was cancelled while it sends rows fails with cancelled, and i
   await expect(rows.next()).rejects.toMatchObject({ code: 'cancelled' });
   result.close();
   expect(events.filter(({ kind }) => kind === 'query_ended')).toHaveLength(1);
+});
+
+test('forwarded SQL that was cancelled fails with cancelled, even if its whole response arrives before the proxy notices', async () => {
+  const events: ServiceEvent[] = [];
+  let arrive = (_response: TsdbResponse): void => undefined;
+  const arrival = new Promise<TsdbResponse>((resolve) => (arrive = resolve));
+  const tsdb: TsdbProxy = { forward: () => arrival, close: async () => undefined };
+  const service = serviceWith({ tsdb, authenticator, observe: (event) => events.push(event) });
+  const call = callOf('alpha', 'q', ['tsdb']);
+  const answered = service.forward(call, { path: '/exec', params: [['query', 'x']] });
+  await service.cancelQuery(call, 'q');
+  arrive({ status: 200, headers: {}, body: null, bytes: Buffer.from('{}') });
+  await expect(answered).rejects.toMatchObject({ code: 'cancelled' });
+  expect(events.filter(({ kind }) => kind === 'query_ended')).toMatchObject([{ outcome: 'cancelled' }]);
+  expect(await service.listQueries(call)).toEqual([]);
 });
