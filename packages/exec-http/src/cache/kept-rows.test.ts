@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib';
-import { createMemoryStore, parseHandle } from '@svc/frames';
+import { createMemoryStore, type FrameStream, parseHandle } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
 import { createService } from '@svc/service';
 import { Table, Utf8, vectorFromArray } from 'apache-arrow';
@@ -47,6 +47,16 @@ async function readTwice(app: Hono<ExecEnv>, rows: number, more = ''): Promise<v
   for (let round = 0; round < 2; round++) {
     for (let from = 1; from <= rows; from += 700) await read(app, target(from + round, from + 699 + round, more));
   }
+}
+
+function textFrame(values: readonly string[]): FrameStream {
+  const { schema, batches } = new Table({ text: vectorFromArray(values, new Utf8()) });
+  return {
+    schema,
+    batches: (async function* () {
+      yield* batches;
+    })(),
+  };
 }
 
 describe('kept rows', () => {
@@ -116,21 +126,22 @@ describe('kept rows', () => {
 
   test('rows too long for a block are read from the frame', async () => {
     const { app, plain, store, opened } = await setup(1);
-    const texts = vectorFromArray(
-      Array.from({ length: 600 }, (_, i) => `${i}`.padEnd(2000, 'x')),
-      new Utf8(),
-    );
-    const { schema, batches } = new Table({ text: texts });
-    await store.put(REF, {
-      schema,
-      batches: (async function* () {
-        yield* batches;
-      })(),
-    });
+    await store.put(REF, textFrame(Array.from({ length: 600 }, (_, i) => `${i}`.padEnd(2000, 'x'))));
     for (let i = 1; i <= 5; i++) {
       expect(await read(app, target(i, i + 9))).toEqual(await read(plain, target(i, i + 9)));
     }
     // Each window once for each app, and once for the block that was found to be too long.
     expect(opened).toHaveLength(11);
+  });
+
+  test('rows that are kept stay so if those after them are too long', async () => {
+    const { app, plain, store, opened } = await setup(1);
+    await store.put(REF, textFrame(Array.from({ length: 600 }, (_, i) => (i === 550 ? 'x'.repeat(600_000) : `${i}`))));
+    for (let i = 1; i <= 3; i++) await read(app, target(i, 400));
+    for (let i = 1; i <= 3; i++) await read(app, target(500 + i, 520));
+    const before = opened.length;
+    const window = await read(app, target(50, 70));
+    expect(opened).toHaveLength(before);
+    expect(window).toEqual(await read(plain, target(50, 70)));
   });
 });

@@ -94,7 +94,8 @@ export function createKeptRows({ lru, maxBytes, maxTableBytes }: KeptRowsParts):
     },
     keep(window, blocks) {
       blockKeys(window).forEach((key, i) => {
-        const block = blocks === undefined ? TOO_LONG : blocks[i];
+        // Not a block that is kept: only another one of the window can be too long.
+        const block = blocks === undefined ? (blockOf(key) ?? TOO_LONG) : blocks[i];
         if (block !== undefined) lru.set(key, block, sizeOf(block));
       });
     },
