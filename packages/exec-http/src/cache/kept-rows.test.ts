@@ -136,9 +136,12 @@ describe('kept rows', () => {
 
   test('rows that are kept stay so if those after them are too long', async () => {
     const { app, plain, store, opened } = await setup(1);
-    await store.put(REF, textFrame(Array.from({ length: 600 }, (_, i) => (i === 550 ? 'x'.repeat(600_000) : `${i}`))));
+    await store.put(
+      REF,
+      textFrame(Array.from({ length: 1200 }, (_, i) => (i === 1100 ? 'x'.repeat(600_000) : `${i}`))),
+    );
     for (let i = 1; i <= 3; i++) await read(app, target(i, 400));
-    for (let i = 1; i <= 3; i++) await read(app, target(500 + i, 520));
+    for (let i = 1; i <= 3; i++) await read(app, target(1000 + i, 1040));
     const before = opened.length;
     const window = await read(app, target(50, 70));
     expect(opened).toHaveLength(before);

@@ -38,9 +38,9 @@ export interface KeptRows {
 }
 
 /** The rows of a block: few enough for frames with many columns, and enough to find a window in a few lookups. */
-const BLOCK_ROWS = 512;
+const BLOCK_ROWS = 1024;
 const MAX_BLOCK_BYTES = 512 * 1024;
-const MAX_WINDOW_ROWS = 16 * BLOCK_ROWS;
+const MAX_WINDOW_ROWS = 8 * BLOCK_ROWS;
 /** In a full cache, every eighth window evicts others, so that reading more rows than fit costs little. */
 const EVICTING_WINDOW = 8;
 /** The share of its size from which on the cache is full. */

@@ -9,7 +9,7 @@ export interface RowBlock {
   readonly head: Uint8Array;
   readonly bytes: Uint8Array;
   /** The end of each row in the bytes. */
-  readonly ends: Uint32Array;
+  readonly ends: Uint16Array | Uint32Array;
 }
 
 /** Options of `encodeRowBlocks`. */
@@ -37,7 +37,8 @@ export async function encodeRowBlocks(
   let bytes = 0;
   let left = blockRows;
   function endBlock(): void {
-    blocks.push({ head, ...joinedRows(parts) });
+    const { bytes: rows, ends } = joinedRows(parts);
+    blocks.push({ head, bytes: rows, ends: rows.length <= MAX_SHORT ? Uint16Array.from(ends) : ends });
     [parts, bytes, left] = [[], 0, blockRows];
   }
   for await (const { cursor, length } of batchRows(source, jsonTableFormat(fields, quoteLargeNum, NOTHING_AROUND))) {
@@ -57,6 +58,8 @@ export async function encodeRowBlocks(
   return blocks;
 }
 
+/** Up to this length, an end takes two bytes. */
+const MAX_SHORT = 0xffff;
 const NOTHING_AROUND = { head: new Uint8Array(0), tail: () => new Uint8Array(0) };
 
 function joinedRows(parts: readonly WrittenRows[]): WrittenRows {
