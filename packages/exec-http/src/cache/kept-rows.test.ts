@@ -114,6 +114,16 @@ describe('kept rows', () => {
     expect(await read(app, target(1, 1000))).toEqual(await read(plain, target(1, 1000)));
   });
 
+  test('windows that are made of kept rows do not evict them, unless they are requested many times', async () => {
+    const { app, cache } = await setup(20_000, 400_000);
+    for (let round = 0; round < 2; round++) await readTwice(app, 20_000);
+    const full = cache.bytes;
+    for (let round = 0; round < 4; round++) await readTwice(app, 20_000);
+    expect(cache.bytes).toBe(full);
+    for (let i = 0; i < 30; i++) await read(app, target(1, 1000));
+    expect(cache.bytes).toBeGreaterThan(full);
+  });
+
   test('windows that are read once evict no response', async () => {
     const { app, cache, opened } = await setup(20_000, 200_000);
     for (let i = 0; i < 3; i++) await read(app, target(7, 12));

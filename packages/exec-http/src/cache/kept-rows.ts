@@ -86,7 +86,7 @@ export function createKeptRows({ lru, maxBytes, maxTableBytes }: KeptRowsParts):
       const keys = blockKeys(window);
       const missing = keys.filter((key) => blockOf(key) === undefined);
       const wereSeen = missing.map((key) => seenBlocks.add(key));
-      if (missing.length === 0 || wereSeen.includes(false)) return undefined;
+      if (missing.length === 0 || wereSeen.includes(0)) return undefined;
       if (keys.some((key) => blockOf(key) === TOO_LONG)) return undefined;
       if (lru.bytes > FULL_SHARE * maxBytes && misses++ % EVICTING_WINDOW !== 0) return undefined;
       const range = { offset: firstBlock(window) * BLOCK_ROWS, limit: keys.length * BLOCK_ROWS };

@@ -30,6 +30,8 @@ export interface ResponseCache {
 /** The largest share of the cache that one response may take, up to `MAX_RESPONSE_BYTES`. */
 const MAX_SHARE = 1 / 16;
 const MAX_RESPONSE_BYTES = 1024 * 1024;
+/** A response that can be made of kept rows saves little time, and takes their place: it is cached after this many requests. */
+const MIN_REQUESTS = 16;
 
 /** Creates a cache of at most `maxBytes`, which evicts the least recently used response first. */
 export function createResponseCache(maxBytes: number): ResponseCache {
@@ -69,7 +71,7 @@ export function createResponseCache(maxBytes: number): ResponseCache {
     if (whole !== undefined && 'compressed' in whole) return whole;
     const table = window && rows.table(window);
     if (table === undefined) return undefined;
-    return seenKeys.add(key) ? keep(key, table) : uncached(table);
+    return seenKeys.add(key) >= MIN_REQUESTS ? keep(key, table) : uncached(table);
   }
 
   return {
@@ -82,7 +84,7 @@ export function createResponseCache(maxBytes: number): ResponseCache {
       reads[response === undefined ? 'misses' : 'hits'] += 1;
       return response;
     },
-    keeping: (key, chunks) => (seenKeys.add(key) ? keepAll(key, chunks) : chunks),
+    keeping: (key, chunks) => (seenKeys.add(key) > 0 ? keepAll(key, chunks) : chunks),
     wantedRows: (window) => rows.wanted(window),
     keepRows(window, blocks) {
       rows.keep(window, blocks);

@@ -1,7 +1,7 @@
 /** Remembers recently added keys, approximately. */
 export interface SeenKeys {
-  /** Adds a key. Returns whether it was already there. */
-  add(key: string): boolean;
+  /** Adds a key. Returns how often it was added before, up to 255. */
+  add(key: string): number;
 }
 
 /** The size of the table. */
@@ -13,14 +13,16 @@ const HASHES = 16_384;
  */
 export function createSeenKeys(): SeenKeys {
   const hashes = new Int32Array(HASHES);
+  const counts = new Uint8ClampedArray(HASHES);
   return {
     add(key) {
       let hash = 0;
       for (let i = 0; i < key.length; i++) hash = (Math.imul(hash, 31) + key.charCodeAt(i)) | 0;
       const slot = (hash ^ (hash >>> 16)) & (HASHES - 1);
-      const isThere = hashes[slot] === hash;
+      const before = hashes[slot] === hash ? (counts[slot] ?? 0) : 0;
       hashes[slot] = hash;
-      return isThere;
+      counts[slot] = before + 1;
+      return before;
     },
   };
 }
