@@ -64,9 +64,9 @@ export class GrowingValidity {
   /** Zeroes the values of null rows, which take `width` bytes each: a power of two. */
   clearNulls({ buffer, byteOffset }: Uint8Array<ArrayBuffer>, width: number): void {
     if (this.nullCount === 0) return;
-    const step = Math.min(width, 8) as keyof typeof ARRAYS;
-    const items = new ARRAYS[step](buffer, byteOffset, (this.length * width) / step);
-    const perRow = width / step;
+    const ItemArray = ARRAYS.find(({ BYTES_PER_ELEMENT }) => BYTES_PER_ELEMENT === width) ?? Float64Array;
+    const perRow = width / ItemArray.BYTES_PER_ELEMENT;
+    const items = new ItemArray(buffer, byteOffset, this.length * perRow);
     for (let row = 0; row < this.length; row++) {
       const byte = this.bits[row >> 3] ?? 0;
       if (byte === 255) row |= 7;
@@ -132,8 +132,8 @@ export class GrowingValidity {
   }
 }
 
-/** An array of items of each size. */
-const ARRAYS = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array, 8: Float64Array };
+/** The arrays of items that are shorter than 8 bytes. */
+const ARRAYS = [Uint8Array, Uint16Array, Uint32Array];
 
 const BIT_COUNTS = Uint8Array.from({ length: 256 }, (_, byte) => {
   let bits = 0;
