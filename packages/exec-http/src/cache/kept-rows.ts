@@ -84,10 +84,9 @@ export function createKeptRows({ lru, maxBytes, maxTableBytes }: KeptRowsParts):
     wanted(window) {
       if (window.rows > MAX_WINDOW_ROWS || maxBytes === 0) return undefined;
       const keys = blockKeys(window);
-      const missing = keys.filter((key) => blockOf(key) === undefined);
-      const wereSeen = missing.map((key) => seenBlocks.add(key));
-      if (missing.length === 0 || wereSeen.includes(0)) return undefined;
-      if (keys.some((key) => blockOf(key) === TOO_LONG)) return undefined;
+      const kept = keys.map(blockOf);
+      const wereSeen = keys.filter((_key, i) => kept[i] === undefined).map((key) => seenBlocks.add(key));
+      if (wereSeen.length === 0 || wereSeen.includes(0) || kept.includes(TOO_LONG)) return undefined;
       if (lru.bytes > FULL_SHARE * maxBytes && misses++ % EVICTING_WINDOW !== 0) return undefined;
       const range = { offset: firstBlock(window) * BLOCK_ROWS, limit: keys.length * BLOCK_ROWS };
       return { range, blockRows: BLOCK_ROWS, maxBlockBytes: Math.min(MAX_BLOCK_BYTES, maxTableBytes) };
