@@ -69,12 +69,15 @@ func tryPut(
 	writer := flight.NewRecordWriter(stream, append(options, ipc.WithSchema(batches[0].Schema()))...)
 	writer.SetFlightDescriptor(descriptor)
 	for _, batch := range batches {
-		// The error of a stream that the server has ended is found by reading it.
 		if writer.Write(batch) != nil {
 			break
 		}
 	}
-	if err := errors.Join(writer.Close(), stream.CloseSend()); err != nil {
+	// If the server has ended the stream, each write fails with EOF. Why it did is found by reading the stream.
+	if err := writer.Close(); err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	if err := stream.CloseSend(); err != nil {
 		return "", err
 	}
 	version := ""
