@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { familyCpuMs } from '../tools/process-resources.js';
 import { startServer } from '../tools/server-process.js';
 import { provideDataSet } from './data-set.js';
+import { DECODE_ALWAYS } from './disk-cache.js';
 import { download } from './download.js';
 import { median } from './measure.js';
 import { interleave, ratio, writeResults } from './interleave.js';
@@ -28,7 +29,7 @@ const ended = [async () => rmSync(directory, { recursive: true })];
 
 async function serverOn(cacheGb) {
   const server = await startServer(['--parquet-path', directory, '--cache-size', String(cacheGb)], {
-    env: { SERVICE_HTTP_ANSWER_CACHE_BYTES: '0' },
+    env: { SERVICE_HTTP_ANSWER_CACHE_BYTES: '0', ...DECODE_ALWAYS },
   });
   ended.unshift(server.stop);
   return server;

@@ -4,6 +4,7 @@ import { readdir, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startServer } from '../tools/server-process.js';
+import { DECODE_ALWAYS } from './disk-cache.js';
 import { createClient, download } from './download.js';
 import { median } from './measure.js';
 import { putFrame } from './put-frame.js';
@@ -24,7 +25,7 @@ async function timed(work) {
 
 /** A server that caches no rows and no responses. */
 async function startCold() {
-  const env = { SERVICE_HTTP_ANSWER_CACHE_BYTES: '0' };
+  const env = { SERVICE_HTTP_ANSWER_CACHE_BYTES: '0', ...DECODE_ALWAYS };
   const server = await startServer(['--parquet-path', directory, '--cache-size', '0.001'], { env });
   ended.unshift(server.stop);
   return server;

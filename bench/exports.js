@@ -2,6 +2,7 @@
 import { cpuMs, residentBytes } from '../tools/process-resources.js';
 import { compareRows, compareTrades } from './compare-responses.js';
 import { provideDataSet } from './data-set.js';
+import { DECODE_ALWAYS, untilDecoded } from './disk-cache.js';
 import { download } from './download.js';
 import { median } from './measure.js';
 import { startPeers } from './peers/start-peers.js';
@@ -19,10 +20,19 @@ const SETS = [
 /** They take minutes; the others take seconds. */
 const SLOW = ['Datasette 0.65.5', 'Node + getRowsJson'];
 
-/** This server with a cache that is too small for the frame: every read is from disk. */
-async function startCold(set) {
-  const side = await svc.start(set, ['--cache-size', '0.001']);
-  return { ...side, name: 'svc, cold', all: (format) => (format === 'arrow' ? side.all(format) : undefined) };
+/** This server with a cache that is too small for the frame: every read is from its Parquet file, as the first one is. */
+const startCold = (set) => startWithoutCache('svc, cold', set, DECODE_ALWAYS);
+
+/** The same with the decoded rows on disk, which it has after some reads. */
+async function startDecoded(set) {
+  const side = await startWithoutCache('svc, decoded on disk', set);
+  await untilDecoded(side, () => download(side.url, { request: side.all('arrow') }));
+  return side;
+}
+
+async function startWithoutCache(name, set, env) {
+  const side = await svc.start(set, ['--cache-size', '0.001'], env);
+  return { ...side, name, all: (format) => (format === 'arrow' ? side.all(format) : undefined) };
 }
 
 /** Reads one response, and measures the resources of the processes of a side. */
@@ -40,7 +50,7 @@ const missing = {};
 for (const { name, rows, formats } of SETS) {
   const set = await provideDataSet(name, rows);
   const peers = await startPeers(set, { without: name === 'trades' ? [] : SLOW });
-  if (name === 'trades') peers.sides.push(await startCold(set));
+  if (name === 'trades') peers.sides.push(await startCold(set), await startDecoded(set));
   missing[name] = peers.missing;
   try {
     const compare = name === 'trades' ? compareTrades : compareRows;

@@ -3,6 +3,7 @@ import { createReadStream, statSync } from 'node:fs';
 import { residentBytes } from '../tools/process-resources.js';
 import { startServer } from '../tools/server-process.js';
 import { provideDataSet } from './data-set.js';
+import { DECODE_ALWAYS } from './disk-cache.js';
 import { download } from './download.js';
 import { median } from './measure.js';
 import { putFrame } from './put-frame.js';
@@ -24,8 +25,8 @@ async function measure(url, pid) {
 const values = [];
 for (const rows of SIZES) {
   const { files } = await provideDataSet('trades', rows);
-  // The cache is too small for the frame: every read is from disk.
-  const server = await startServer(['--cache-size', '0.001']);
+  // The cache is too small for the frame: every read is from its file.
+  const server = await startServer(['--cache-size', '0.001'], { env: DECODE_ALWAYS });
   try {
     const headers = { 'content-length': String(statSync(files.parquet).size) };
     await putFrame(`${server.url}/frames/trades`, 'parquet', createReadStream(files.parquet), headers);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { familyCpuMs } from '../tools/process-resources.js';
 import { startServer } from '../tools/server-process.js';
+import { DECODE_ALWAYS } from './disk-cache.js';
 import { interleave, ratio, writeResults } from './interleave.js';
 import { median } from './measure.js';
 import { putFrame } from './put-frame.js';
@@ -21,7 +22,7 @@ const GOAL_MS = 60;
 const directory = mkdtempSync(join(tmpdir(), 'svc-bench-'));
 // No rows and no responses are cached.
 const server = await startServer(['--parquet-path', join(directory, 'frames'), '--cache-size', '0.001'], {
-  env: { SERVICE_HTTP_ANSWER_CACHE_BYTES: '0' },
+  env: { SERVICE_HTTP_ANSWER_CACHE_BYTES: '0', ...DECODE_ALWAYS },
 });
 
 async function put(handle, rows) {

@@ -48,7 +48,7 @@ const SECTIONS = [
   {
     name: 'larger-than-memory',
     title: 'Frames that are larger than the cache',
-    text: 'All rows of a frame of 30 million rows × 6, which take 1.1 GB in memory: with a cache of 512 MB, so that every read is from disk, against the same rows in memory. One client; Flight is read by pyarrow.',
+    text: 'All rows of a frame of 30 million rows × 6, which take 1.1 GB in memory: with a cache of 512 MB, so that every read is from disk, against the same rows in memory. The first reads are from the Parquet file; if the frame is read again, its rows are decoded on disk. One client; Flight is read by pyarrow.',
   },
   {
     name: 'store',

@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startServer } from '../tools/server-process.js';
+import { DECODE_ALWAYS } from './disk-cache.js';
 import { createClient, download } from './download.js';
 import { median } from './measure.js';
 import { startDuckdb } from './peers/duckdb-process.js';
@@ -26,7 +27,7 @@ async function timed(work) {
 
 /** Starts a server on a directory; without `cacheGb` every read is from disk, and no response is cached. */
 async function serverOn(folder, cacheGb) {
-  const env = cacheGb < 1 ? { SERVICE_HTTP_ANSWER_CACHE_BYTES: '0' } : {};
+  const env = cacheGb < 1 ? { SERVICE_HTTP_ANSWER_CACHE_BYTES: '0', ...DECODE_ALWAYS } : {};
   const server = await startServer(['--parquet-path', folder, '--cache-size', String(cacheGb)], { env });
   ended.unshift(server.stop);
   return server;

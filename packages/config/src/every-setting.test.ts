@@ -22,6 +22,7 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
   'storage.parquet_path': ['/p', '"/p"', '/p'],
   'storage.duckdb_path': ['/a.duckdb', '"/a.duckdb"', '/a.duckdb'],
   'storage.cache_size_gb': ['2.5', '2.5', 2.5],
+  'storage.disk_cache_bytes': ['0', '0', 0],
   'storage.min_free_bytes': ['1073741824', '1_073_741_824', 2 ** 30],
   'storage.conversion_timeout_ms': ['14', '14', 14],
   'storage.max_conversion_bytes': ['15', '15', 15],

@@ -136,6 +136,7 @@ describe('defaults', () => {
         parquet_path: undefined,
         duckdb_path: undefined,
         cache_size_gb: 1,
+        disk_cache_bytes: 10_737_418_240,
         min_free_bytes: 0,
         conversion_timeout_ms: 600_000,
         max_conversion_bytes: 21_474_836_480,

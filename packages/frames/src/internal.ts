@@ -42,7 +42,7 @@ export { HANDLE_PATTERN } from './handle.ts';
 export { limitBytes } from './limit-bytes.ts';
 export { onEachBatch } from './frame-stream.ts';
 export { checkFree, checkOtherHandle, checkPutConditions, expiryOf } from './memory-store/put-conditions.ts';
-export { selectColumns, type SelectedColumns, sliceStream } from './columns/slice-batches.ts';
+export { selectColumns, type SelectedColumns, sliceBatches, sliceStream } from './columns/slice-batches.ts';
 export { foldedName, sharedNames, sqlNames } from './sql-names.ts';
 export { checkSqlText } from './sql-text.ts';
 export { prepend } from './prepend.ts';

@@ -110,7 +110,7 @@ export const METRICS = {
   },
   svc_cache_bytes: {
     type: 'gauge',
-    help: 'Bytes in a cache: frames in memory (hot), or short responses (answers).',
+    help: 'Bytes in a cache: frames in memory (hot), decoded frames on disk (disk), or short responses (answers).',
     labels: ['cache'],
   },
   svc_cache_reads_total: {

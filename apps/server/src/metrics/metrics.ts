@@ -65,7 +65,7 @@ async function collect(registry: Registry, sources: MetricSources): Promise<void
     registry.sample('svc_connections', protocol).value = count;
   }
   collectStatements(registry, health);
-  const { frames, bytes, hits, misses } = sources.frameCache();
+  const { frames, bytes, hits, misses, disk } = sources.frameCache();
   registry.sample('svc_frames', 'disk').value = usage.frames;
   registry.sample('svc_frames', 'memory').value = frames;
   registry.sample('svc_frame_bytes', 'disk').value = usage.bytes;
@@ -73,6 +73,7 @@ async function collect(registry: Registry, sources: MetricSources): Promise<void
   registry.sample('svc_store_free_bytes').value = usage.freeBytes;
   const caches = {
     hot: { bytes, hits, misses },
+    disk,
     answers: { bytes: sources.answerCache.bytes, ...sources.answerCache.reads },
   };
   for (const [name, cache] of Object.entries(caches)) {

@@ -84,6 +84,8 @@ async function openDirectory(
     directory,
     files,
     cacheBytes: Math.floor(cacheGigabytes * GIGABYTE),
+    diskCacheBytes: storage.disk_cache_bytes,
+    minFreeBytes: storage.min_free_bytes,
     compression: { compression: algorithm, ...(algorithm === 'zstd' && { level }) },
     tempDirectory,
     maxEncodedBytes: storage.max_conversion_bytes,

@@ -35,7 +35,7 @@ import { type BatchPayload, createBatchEncoder } from '../types/batch-codec.ts';
 import { withExactSource } from './parquet/exact-source.ts';
 import { createFileEngine, type FileEngine, type FileEngineOptions } from '../engine/file-engine.ts';
 import { columnOfInexactValue, fromChild, hasUnknownDialect, type Subject } from './file-errors.ts';
-import { readSource, subjectOf } from './read-source.ts';
+import { decodeSource, readSource, subjectOf } from './read-source.ts';
 import { filesOfParquet, tailsOf } from './side-files.ts';
 import { attachment, checksOf, copyOptions, FILE_NOTES, storedRowsSql } from './source-sql.ts';
 import { foreignColumn, hasInt96, isStoredBySql } from '../types/duckdb-types.ts';
@@ -78,6 +78,7 @@ export function createFrameFiles(options: FileEngineOptions & ConversionOptions)
       return guarded(subjectOf(source), () => engine.call(request, signal));
     },
     read: (source, info, part = {}) => readSource(engine, source, info, part),
+    decode: (source, info, decode) => decodeSource(engine, source, info, decode),
     tables: (path) => guarded('table', () => tablesOf(engine, path)),
     get childPid() {
       return engine.childPid;

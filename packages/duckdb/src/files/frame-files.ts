@@ -2,6 +2,7 @@ import type { CsvOptions, FrameStream, RequestOrigin } from '@svc/frames';
 import type { Schema } from 'apache-arrow';
 import type { GetPlan } from '../wire/column-plans.ts';
 import type { CsvTable } from './csv-table.ts';
+import type { UnnamedFiles } from '../disk/unnamed-files.ts';
 
 /** A file (or table) that holds a frame. */
 export type FileSource =
@@ -113,6 +114,23 @@ export interface VerifyOptions {
   readonly signal?: AbortSignal;
 }
 
+/** How a source is decoded to a file. */
+export interface DecodeOptions {
+  readonly unnamed: UnnamedFiles;
+  /** Called with the size before it grows. The file is not written if this throws. */
+  readonly onSize: (bytes: number) => void;
+  readonly signal: AbortSignal;
+}
+
+/** All rows of a source in an unnamed file, as the child has sent them. Reading it takes neither the child nor decoding. */
+export interface DecodedFile {
+  readonly bytes: number;
+  /** Reads rows as `FrameFiles.read` does. A batch with other bytes than were written is an error. */
+  read(part?: ReadPart): FrameStream;
+  /** Call this after the last read has ended. */
+  close(): Promise<void>;
+}
+
 /**
  * Frames in files, read and written by DuckDB in a child process. A crash of the child fails the operations in flight
  * with `internal` (or `out_of_memory`), and the next operation starts a new child.
@@ -141,6 +159,8 @@ export interface FrameFiles {
    * only after its bytes were verified.
    */
   read(source: FrameSource, info: SourceInfo, part?: ReadPart): FrameStream;
+  /** Writes all rows of a source that was described before to an unnamed file, from which they are read much faster. */
+  decode(source: FrameSource, info: SourceInfo, options: DecodeOptions): Promise<DecodedFile>;
   /** Lists the tables of a database file. Creates an empty file if there is none. */
   tables(path: string): Promise<readonly string[]>;
   /** False while the child process does not respond or cannot be started. Cheap, does not wait. */

@@ -1,6 +1,6 @@
 import type { ParquetEncoder } from '@svc/frames';
 import type { FrameFiles, WriteOptions } from './frame-files.ts';
-import { createUnnamedFiles, readRange, sweepUnnamedFiles, toExportError } from './unnamed-files.ts';
+import { createUnnamedFiles, readRange, sweepUnnamedFiles, toExportError } from '../disk/unnamed-files.ts';
 
 /** Options of `createParquetEncoder`. */
 export interface ParquetEncoderOptions {

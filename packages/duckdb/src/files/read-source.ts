@@ -1,31 +1,54 @@
 import type { FrameStream } from '@svc/frames';
 import type { RecordBatch } from 'apache-arrow';
-import type { FrameSource, ReadPart, SourceInfo } from './frame-files.ts';
+import type { DecodedFile, DecodeOptions, FrameSource, ReadPart, SourceInfo } from './frame-files.ts';
 import { decodeBatch } from '../types/batch-codec.ts';
 import type { FileEngine } from '../engine/file-engine.ts';
+import { type DecodedFileOptions, writeDecodedFile } from './decoded-file.ts';
 import { fromChild, type Subject } from './file-errors.ts';
+import { createBatchReader } from '../wire/batch.ts';
 import { readPlan } from './source-sql.ts';
 
 /** Reads the rows of a source that was described. Fails if the number of rows differs. */
 export function readSource(engine: FileEngine, source: FrameSource, info: SourceInfo, part: ReadPart): FrameStream {
-  const { schema, rows, request } = readPlan(source, info, part);
+  const { schema, payloads } = payloadsOf(engine, source, info, part);
   async function* batches(): AsyncGenerator<RecordBatch> {
+    for await (const payload of payloads) yield decodeBatch(schema, payload);
+  }
+  return { schema, batches: batches() };
+}
+
+/** Writes all rows of a source that was described to an unnamed file, decoded. */
+export function decodeSource(
+  engine: FileEngine,
+  source: FrameSource,
+  info: SourceInfo,
+  { unnamed, onSize, signal }: DecodeOptions,
+): Promise<DecodedFile> {
+  return writeDecodedFile({ ...payloadsOf(engine, source, info, { signal }), unnamed, onSize });
+}
+
+function payloadsOf(
+  engine: FileEngine,
+  source: FrameSource,
+  info: SourceInfo,
+  part: ReadPart,
+): Pick<DecodedFileOptions, 'payloads' | 'schema'> {
+  const { schema, rows, request } = readPlan(source, info, part);
+  async function* payloads(): AsyncGenerator<ArrayBuffer> {
     part.signal?.throwIfAborted();
     if (rows === 0) return;
     try {
-      const payloads = engine.read(request, part);
       let seen = 0;
-      for await (const payload of payloads) {
-        const batch = decodeBatch(schema, payload);
-        seen += batch.numRows;
-        yield batch;
+      for await (const payload of engine.read(request, part)) {
+        seen += createBatchReader(payload).word();
+        yield payload;
       }
       if (seen !== rows) throw new Error(`A read returned ${seen} rows instead of ${rows}.`);
     } catch (error) {
       throw fromChild(error, subjectOf(source));
     }
   }
-  return { schema, batches: batches() };
+  return { schema, payloads: payloads() };
 }
 
 const SUBJECTS = { parquet: 'Parquet file', parts: 'Parquet file', csv: 'CSV file', table: 'table' } as const;

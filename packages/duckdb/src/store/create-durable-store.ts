@@ -14,18 +14,20 @@ import type { DurableStore, DurableStoreOptions } from './durable-store.ts';
 import { createForeignFrames, type ForeignFrames } from './foreign/foreign-frames.ts';
 import { createContentReader } from './frame-contents.ts';
 import { createFrameVersions } from './catalogue/frame-versions.ts';
+import { createDiskTier } from './memory/disk-tier.ts';
 import { createFrameWarmer } from './memory/frame-warmer.ts';
 import { createHotTier } from './memory/hot-tier.ts';
 import { listFrames } from './list-frames.ts';
 import { measureUsage } from './measure-usage.ts';
 import { sizesOf } from './reserve-write.ts';
-import { createFrameEncodings, createOpenFrameFile, type FrameEncodingOptions } from './open-frame-file.ts';
+import { createFrameEncodings, createOpenFrameFile } from './open-frame-file.ts';
 import { openStoredFrame } from './open-stored-frame.ts';
 import { createParquetCopies } from './parquet-copies.ts';
+import { createUnnamedFiles } from '../disk/unnamed-files.ts';
 import { createPartMerger } from './part-merger.ts';
 import { type LaterDirectory, planPrivateDirectory } from '../disk/private-directory.ts';
 import type { StoreParts } from './store-parts.ts';
-import { readOnlyStore, toStoreError } from './store-errors.ts';
+import { isFullDisk, readOnlyStore, toStoreError } from './store-errors.ts';
 import { type FrameContents, infoOf, type StoredFrame } from './catalogue/stored-frame.ts';
 import { createTenantFolder, type TenantFolder } from './catalogue/tenant-folder.ts';
 import { verifyFrames } from './verify-frames.ts';
@@ -82,7 +84,8 @@ async function createParts(
   const directory = await realpath(options.directory).catch(() => options.directory);
   const { files, decoders, isReadOnly = false, hasTenants = false } = options;
   const { onProblem = () => {}, onExpired = () => {}, now = () => Date.now() } = options;
-  const hot = createHotTier<StoredFrame>(options.cacheBytes ?? 1024 ** 3);
+  const { tempDirectory = tmpdir(), compression = { compression: 'zstd', level: 3 } } = options;
+  const { hot, disk } = createTiers({ ...options, tempDirectory });
   const damaged = createDamagedFrames(onProblem);
   const reader = createContentReader({
     files,
@@ -97,10 +100,14 @@ async function createParts(
     read: (frame, contents) => reader.read(frame, contents, {}),
     newPath: ({ tenant }) => newCopyPath(catalogue.folderOf(tenant), copyDirectory),
   });
-  const encoded = createFrameEncodings({ ...encodingOptions(options), reader, files });
+  const unnamed = createUnnamedFiles(tempDirectory);
+  const { maxEncodedBytes: maxBytes = 20 * 1024 ** 3 } = options;
+  const encoded = createFrameEncodings({ reader, files, compression, unnamed, maxBytes });
   const onLeave: CatalogueOptions['onLeave'] = (frame, { successor, isSame = false } = {}) => {
-    if (successor && isSame) hot.move(frame, successor);
-    else hot.remove(frame);
+    for (const tier of [hot, disk]) {
+      if (successor && isSame) tier.move(frame, successor);
+      else tier.remove(frame);
+    }
     copies.remove(frame);
     encoded.remove(frame);
     damaged.remove(frame, successor);
@@ -108,7 +115,6 @@ async function createParts(
   const versions = createFrameVersions(now);
   const catalogue = await createCatalogue({ directory, isReadOnly, versions, now, onProblem, onExpired, onLeave });
 
-  const { compression } = encodingOptions(options);
   const checkLock = async (): Promise<void> => lock?.check();
   const parts: Omit<StoreParts, 'appends'> = {
     directory,
@@ -117,14 +123,11 @@ async function createParts(
     compression,
     merger: createPartMerger({ catalogue, reader, files, compression, checkLock, mergeAbove: options.mergeAbove }),
     hot,
+    disk,
     decoders,
     reader,
     damaged,
-    warmer: createFrameWarmer({
-      read: (frame, contents, signal) => reader.read(frame, contents, { signal }),
-      hot,
-      catalogue,
-    }),
+    warmer: createFrameWarmer({ reader, files, unnamed, hot, disk, catalogue }),
     copies,
     encoded,
     openFile: createOpenFrameFile(reader, encoded),
@@ -139,6 +142,16 @@ async function createParts(
     isReadOnly,
   };
   return { ...parts, appends: createAppendQueue(parts) };
+}
+
+function createTiers(
+  options: DurableStoreOptions & { readonly tempDirectory: string },
+): Pick<StoreParts, 'disk' | 'hot'> {
+  const { cacheBytes = 1024 ** 3, diskCacheBytes = 0, minFreeBytes, tempDirectory } = options;
+  return {
+    hot: createHotTier(cacheBytes),
+    disk: createDiskTier({ maxBytes: diskCacheBytes, directory: tempDirectory, minFreeBytes }),
+  };
 }
 
 function foreignOf(
@@ -164,19 +177,12 @@ async function newCopyPath(ownFolder: TenantFolder, copyDirectory: LaterDirector
   return folder.unfinishedPath();
 }
 
-type EncodingOptions = Pick<FrameEncodingOptions, 'compression' | 'directory' | 'maxBytes'>;
-
-function encodingOptions(options: DurableStoreOptions): EncodingOptions {
-  const { compression = { compression: 'zstd', level: 3 }, tempDirectory: directory = tmpdir() } = options;
-  return { compression, directory, maxBytes: options.maxEncodedBytes ?? 20 * 1024 ** 3 };
-}
-
 function storeOf(
   parts: StoreParts,
   { files, decoders }: DurableStoreOptions,
   release: () => Promise<void>,
 ): DurableStore {
-  const { catalogue, hot, warmer, merger, copies, health, isReadOnly } = parts;
+  const { catalogue, hot, disk, warmer, merger, copies, health, isReadOnly } = parts;
   const timer = setInterval(() => catalogue.removeExpired(), EXPIRY_MS).unref();
 
   async function change<T>({ tenant }: FrameRef, work: () => Promise<T>): Promise<T> {
@@ -184,6 +190,8 @@ function storeOf(
     try {
       return await health.observe(tenant, work);
     } catch (error) {
+      // The next attempt may use the space of decoded frames.
+      if (isFullDisk(error)) disk.clear();
       throw toStoreError(error);
     }
   }
@@ -216,7 +224,12 @@ function storeOf(
     rename: (ref, handle) => change(ref, () => renameFrame(parts, ref, handle)),
     drop: (ref) => change(ref, () => dropFrame(parts, ref)),
     usage: () => measureUsage(parts),
-    cacheState: () => ({ frames: hot.count(), bytes: hot.usedBytes, ...hot.reads }),
+    cacheState: () => ({
+      frames: hot.count(),
+      bytes: hot.usedBytes,
+      ...hot.reads,
+      disk: { bytes: disk.usedBytes, ...disk.reads },
+    }),
     async faults() {
       return [
         ...(files.isResponding() ? [] : [NOT_RESPONDING]),
@@ -229,6 +242,7 @@ function storeOf(
       clearInterval(timer);
       await Promise.all([warmer.close(), merger.close()]);
       await catalogue.settle();
+      disk.clear();
       await Promise.all([copies.removeAll(), parts.encoded.close()]);
       await files.close();
       await release();

@@ -13,11 +13,15 @@ export interface DurableStoreOptions {
   readonly files: FrameFiles;
   /** Bytes of memory for recently put or read frames. Default 1 GiB; 0: none. */
   readonly cacheBytes?: number;
+  /** Bytes on disk for decoded frames that do not fit into memory, in `tempDirectory`. Default 0: none. */
+  readonly diskCacheBytes?: number;
+  /** The space in bytes that decoded frames leave free. Default 0. */
+  readonly minFreeBytes?: number;
   /** How files are compressed. Default zstd, level 3. */
   readonly compression?: Pick<WriteOptions, 'compression' | 'level'>;
-  /** The parent of a private folder for files that are encoded for clients. Default: that of the system. */
+  /** The parent of a private folder for decoded frames and for files that are encoded for clients. Default: that of the system. */
   readonly tempDirectory?: string;
-  /** The bytes of all such files together. Default 20 GiB. */
+  /** The bytes of all files together that are encoded for clients. Default 20 GiB. */
   readonly maxEncodedBytes?: number;
   /** Above this number of parts, small parts of a frame are merged in the background. Default 64. */
   readonly mergeAbove?: number;
@@ -44,19 +48,21 @@ export interface DurableStoreOptions {
   readonly lockTimes?: LockTimes;
 }
 
-/** The state of the cache of frames in memory. */
+/** The state of the cache of frames, in memory and on disk. */
 export interface FrameCacheState {
   readonly frames: number;
   readonly bytes: number;
   /** How many reads were of frames in memory, and how many of others. */
   readonly hits: number;
   readonly misses: number;
+  /** The decoded frames on disk. */
+  readonly disk: { readonly bytes: number; readonly hits: number; readonly misses: number };
 }
 
 /** A store whose frames are files, which `createSqlEngine` can query. */
 export interface DurableStore extends Store, SqlFrames {
   readonly handles: SqlFrames['handles'];
-  /** Returns the state of the frames in memory. */
+  /** Returns the state of the cache of frames. */
   cacheState(): FrameCacheState;
   /** Compares the files of all frames that were put with their checksums, including those that were verified before. */
   verify(signal?: AbortSignal): AsyncIterable<FrameVerdict>;

@@ -4,7 +4,7 @@ import { cancelledError, orAborted, ServiceError } from '@svc/errors';
 import { createSemaphore } from '@svc/frames/internal';
 import type { FrameFile, FrameFileFormat, FrameFileOptions } from '@svc/frames';
 import { filesOfEncoding } from '../files/side-files.ts';
-import { readRange, toExportError, type UnnamedFiles } from '../files/unnamed-files.ts';
+import { readRange, toExportError, type UnnamedFiles } from '../disk/unnamed-files.ts';
 import { followSize } from '../files/watch-size.ts';
 import type { FrameContents, StoredFrame } from './catalogue/stored-frame.ts';
 import { createKeptFiles, type EncodedFile, type KeptFile } from './kept-files.ts';

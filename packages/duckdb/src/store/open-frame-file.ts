@@ -5,7 +5,7 @@ import { encodeArrowFile } from '@svc/frames/internal';
 import { unlinkIfThere } from '../disk/durable-files.ts';
 import type { FrameFiles, WriteOptions } from '../files/frame-files.ts';
 import { plainOf } from '../files/side-files.ts';
-import { createUnnamedFiles, readRange } from '../files/unnamed-files.ts';
+import { readRange, type UnnamedFiles } from '../disk/unnamed-files.ts';
 import { versionOfFile } from '../wire/file-version.ts';
 import type { FrameContents, StoredFrame } from './catalogue/stored-frame.ts';
 import { createEncodedFiles, type EncodedFiles, type EncodeTarget } from './encoded-files.ts';
@@ -72,14 +72,13 @@ export interface FrameEncodingOptions {
   readonly reader: ContentReader;
   readonly files: FrameFiles;
   readonly compression: Pick<WriteOptions, 'compression' | 'level'>;
-  /** The parent of a private folder for the files. */
-  readonly directory: string;
+  readonly unnamed: UnnamedFiles;
   readonly maxBytes: number;
 }
 
 /** Creates the encoded files of a store. */
 export function createFrameEncodings(options: FrameEncodingOptions): EncodedFiles {
-  const { reader, files, compression, directory, maxBytes } = options;
+  const { reader, files, compression, unnamed, maxBytes } = options;
 
   async function encode(frame: StoredFrame, contents: FrameContents, target: EncodeTarget): Promise<void> {
     const { format, path, signal } = target;
@@ -111,7 +110,7 @@ export function createFrameEncodings(options: FrameEncodingOptions): EncodedFile
     }
   }
 
-  return createEncodedFiles({ unnamed: createUnnamedFiles(directory), encode, maxBytes });
+  return createEncodedFiles({ unnamed, encode, maxBytes });
 }
 
 function writeArrow(path: string, stream: FrameStream, signal: AbortSignal): Promise<void> {

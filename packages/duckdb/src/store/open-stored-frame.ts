@@ -1,7 +1,9 @@
 import type { FrameFile, FrameFileFormat, FrameFileOptions, FrameStream, OpenFrame, ReadOptions } from '@svc/frames';
 import { selectColumns } from '@svc/frames/internal';
 import type { RecordBatch } from 'apache-arrow';
+import type { ReadPart } from '../files/frame-files.ts';
 import type { ContentReader } from './frame-contents.ts';
+import type { DiskTier, OpenDecodedFrame } from './memory/disk-tier.ts';
 import type { FrameWarmer } from './memory/frame-warmer.ts';
 import type { Filling, HotTier } from './memory/hot-tier.ts';
 import { type FrameContents, infoOf, type StoredFrame } from './catalogue/stored-frame.ts';
@@ -10,6 +12,7 @@ import { type FrameContents, infoOf, type StoredFrame } from './catalogue/stored
 export interface FrameReading {
   readonly reader: ContentReader;
   readonly hot: HotTier<StoredFrame>;
+  readonly disk: DiskTier<StoredFrame>;
   readonly warmer: FrameWarmer;
   readonly openFile: OpenFrameFile;
 }
@@ -22,15 +25,19 @@ export type OpenFrameFile = (
   options?: FrameFileOptions,
 ) => Promise<FrameFile | undefined>;
 
-/** Opens a frame for reading, from memory if it is there, else from disk. Calls `onClose` once. */
+/**
+ * Opens a frame for reading: from memory if it is there, else from the disk tier if it is there, else from its files. Calls
+ * `onClose` once.
+ */
 export function openStoredFrame(
-  { reader, hot, warmer, openFile }: FrameReading,
+  { reader, hot, disk, warmer, openFile }: FrameReading,
   frame: StoredFrame,
   contents: FrameContents,
   onClose: () => void,
 ): OpenFrame {
   const info = infoOf(frame, contents, hot.has(frame));
   let pinned = hot.open(frame);
+  let decoded: OpenDecodedFrame | undefined;
   let filling: Filling<StoredFrame> | undefined;
   let isOpen = true;
 
@@ -38,15 +45,19 @@ export function openStoredFrame(
     const { offset = 0, limit = Infinity, columns, reuseBuffers = false, signal, origin } = options;
     const context = { reuseBuffers, ...(signal && { signal }), ...(origin && { origin }) };
     const { indices: positions } = selectColumns(contents.schema, columns);
-    const isWhole = positions === undefined && offset === 0 && limit >= contents.rows;
-    if (isWhole) return { schema: contents.schema, batches: fillWhileReading(context) };
-    const stream = reader.read(frame, contents, {
+    const part = {
       offset,
       ...(limit < contents.rows && { limit }),
       ...(positions && { columns: positions }),
       ...context,
-    });
-    warmer.partRead(frame, contents, Math.max(0, Math.min(limit, contents.rows - offset)));
+    };
+    decoded ??= isOpen ? disk.open(frame) : undefined;
+    disk.reads[decoded === undefined ? 'misses' : 'hits'] += 1;
+    if (decoded) return readDecoded({ reader, disk }, decoded, { frame, contents, part });
+    const isWhole = positions === undefined && offset === 0 && limit >= contents.rows;
+    if (isWhole) return { schema: contents.schema, batches: fillWhileReading(context) };
+    const stream = reader.read(frame, contents, part);
+    warmer.coldRead(frame, contents, Math.max(0, Math.min(limit, contents.rows - offset)));
     return stream;
   }
 
@@ -65,6 +76,8 @@ export function openStoredFrame(
       }
       await own?.finish();
       own?.keep(frame);
+      // Afterwards, so that loading it does not slow down this read.
+      if (own === undefined) warmer.coldRead(frame, contents, contents.rows);
     } finally {
       own?.cancel();
     }
@@ -84,7 +97,40 @@ export function openStoredFrame(
       // A reader that stopped without `return()` has left its filling unfinished.
       filling?.cancel();
       pinned?.close();
+      decoded?.close();
       onClose();
     },
   };
+}
+
+/** Rows of a frame. */
+interface FrameRows {
+  readonly frame: StoredFrame;
+  readonly contents: FrameContents;
+  readonly part: ReadPart;
+}
+
+/** Reads decoded rows. If that fails, the other rows are read from the files of the frame. */
+function readDecoded(
+  { reader, disk }: Pick<FrameReading, 'disk' | 'reader'>,
+  decoded: OpenDecodedFrame,
+  { frame, contents, part }: FrameRows,
+): FrameStream {
+  const { schema, batches } = decoded.read(part);
+  async function* complete(): AsyncGenerator<RecordBatch> {
+    let rows = 0;
+    try {
+      for await (const batch of batches) {
+        rows += batch.numRows;
+        yield batch;
+      }
+      return;
+    } catch {
+      part.signal?.throwIfAborted();
+      disk.remove(frame);
+    }
+    const { offset = 0, limit = Infinity } = part;
+    yield* reader.read(frame, contents, { ...part, offset: offset + rows, limit: limit - rows }).batches;
+  }
+  return { schema, batches: complete() };
 }

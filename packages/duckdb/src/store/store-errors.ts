@@ -22,6 +22,11 @@ export function readOnlyStore(): ServiceError {
 /** Error codes of a full disk. */
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
+/** Whether an operation failed because a disk is full. */
+export function isFullDisk(error: unknown): boolean {
+  return FULL.has(codeOf(error));
+}
+
 /** Other disk errors, which no request can cause, with their explanations. */
 const UNWRITABLE: Readonly<Record<string, string>> = {
   EROFS: 'its file system is read-only',
@@ -46,7 +51,7 @@ export function diskFault(error: unknown): string | undefined {
 
 /** Converts a disk error to one for clients. Returns other errors unchanged. */
 export function toStoreError(error: unknown): unknown {
-  if (FULL.has(codeOf(error))) {
+  if (isFullDisk(error)) {
     return new ServiceError('out_of_disk', 'The frame does not fit: the disk that stores the frames is full.', {
       hint: 'Drop frames you no longer need, or give the frames directory more space.',
       cause: error,

@@ -8,6 +8,7 @@ import type { ForeignFrames } from './foreign/foreign-frames.ts';
 import type { ContentReader } from './frame-contents.ts';
 import type { EncodedFiles } from './encoded-files.ts';
 import type { FrameFiles, WriteOptions } from '../files/frame-files.ts';
+import type { DiskTier } from './memory/disk-tier.ts';
 import type { FrameWarmer } from './memory/frame-warmer.ts';
 import type { HotTier } from './memory/hot-tier.ts';
 import type { OpenFrameFile } from './open-stored-frame.ts';
@@ -24,6 +25,7 @@ export interface StoreParts {
   readonly decoders: Decoders | undefined;
   readonly compression: Pick<WriteOptions, 'compression' | 'level'>;
   readonly hot: HotTier<StoredFrame>;
+  readonly disk: DiskTier<StoredFrame>;
   readonly reader: ContentReader;
   readonly damaged: DamagedFrames;
   readonly warmer: FrameWarmer;

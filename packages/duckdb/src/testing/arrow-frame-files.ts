@@ -2,8 +2,8 @@ import { open, readFile, unlink } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import { encodeArrowStream, type FrameStream, streamFromTable } from '@svc/frames';
 import { underSchema } from '@svc/frames/internal';
-import { Int64, type RecordBatch, Schema, Table, tableFromIPC, vectorFromArray } from 'apache-arrow';
-import type { FrameFiles, FrameSource, SourceInfo, WrittenFile } from '../files/frame-files.ts';
+import { Int64, type RecordBatch, Schema, Table, tableFromIPC, tableToIPC, vectorFromArray } from 'apache-arrow';
+import type { FrameFiles, FrameSource, ReadPart, SourceInfo, WrittenFile } from '../files/frame-files.ts';
 
 /** The calls that the files received, for assertions. */
 export interface ArrowFrameFiles extends FrameFiles {
@@ -60,25 +60,44 @@ export function createArrowFrameFiles({ batchRows = 1000 }: { readonly batchRows
         ),
       );
     },
-    read(source, info, { offset = 0, limit, columns, signal } = {}) {
-      reads.push({ path: source.kind === 'parts' ? (source.parts[0]?.path ?? '') : source.path, limit });
-      const schema = columns ? new Schema(columns.flatMap((at) => info.schema.fields[at] ?? [])) : info.schema;
-      async function* batches(): AsyncGenerator<RecordBatch> {
-        const table = await load(source);
-        const end = Math.min(table.numRows, offset + (limit ?? Infinity));
-        for (let at = offset; at < end; at += batchRows) {
-          signal?.throwIfAborted();
-          const part = table.slice(at, Math.min(at + batchRows, end));
-          for (const batch of (columns ? part.selectAt([...columns]) : part).batches) yield underSchema(schema, batch);
-        }
-      }
-      return { schema, batches: batches() };
+    read(source, info, part = {}) {
+      reads.push({ path: source.kind === 'parts' ? (source.parts[0]?.path ?? '') : source.path, limit: part.limit });
+      return readTable({ table: () => load(source), schema: info.schema, batchRows }, part);
+    },
+    async decode(source, info, { onSize }) {
+      const table = await load(source);
+      const bytes = tableToIPC(table).length;
+      onSize(bytes);
+      const read = { table: async () => table, schema: info.schema, batchRows };
+      return { bytes, read: (part = {}) => readTable(read, part), close: async () => {} };
     },
     verify: async () => ({ isChecked: false }),
     tables: async (path) => Object.keys(await loadTables(path)),
     isResponding: () => true,
     close: async () => {},
   };
+}
+
+/** How a table is read. */
+interface TableRead {
+  readonly table: () => Promise<Table>;
+  readonly schema: Schema;
+  readonly batchRows: number;
+}
+
+function readTable({ table, schema: all, batchRows }: TableRead, part: ReadPart): FrameStream {
+  const { offset = 0, limit = Infinity, columns, signal } = part;
+  const schema = columns ? new Schema(columns.flatMap((at) => all.fields[at] ?? [])) : all;
+  async function* batches(): AsyncGenerator<RecordBatch> {
+    const rows = await table();
+    const end = Math.min(rows.numRows, offset + limit);
+    for (let at = offset; at < end; at += batchRows) {
+      signal?.throwIfAborted();
+      const some = rows.slice(at, Math.min(at + batchRows, end));
+      for (const batch of (columns ? some.selectAt([...columns]) : some).batches) yield underSchema(schema, batch);
+    }
+  }
+  return { schema, batches: batches() };
 }
 
 async function infoOf(source: FrameSource): Promise<SourceInfo> {

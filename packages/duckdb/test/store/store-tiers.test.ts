@@ -128,6 +128,137 @@ describe('the tiers', () => {
   });
 });
 
+describe('a frame that is larger than the cache', () => {
+  const ROWS = 5000;
+  // That of the system may be in memory, where nothing is decoded to. Nothing is written here.
+  const tempDirectory = import.meta.dirname;
+  const open = (): ReturnType<StoreFixture['open']> =>
+    fixture.open({ files, cacheBytes: 10_000, diskCacheBytes: 1_000_000, tempDirectory });
+
+  /** Puts a frame and reads it until it is decoded on disk. */
+  async function openDecoded(): Promise<Awaited<ReturnType<typeof open>>> {
+    const store = await open();
+    await store.put(trades, longFrame(ROWS));
+    for (let i = 0; i < 2; i++) expect(await rowsOf(store, trades)).toHaveLength(ROWS);
+    await expect.poll(() => store.cacheState().disk.bytes).toBeGreaterThan(8 * ROWS);
+    return store;
+  }
+
+  async function readWindow(store: Awaited<ReturnType<typeof open>>): Promise<unknown> {
+    const frame = (await store.open(trades))!;
+    const rows = await readRows(frame.read({ offset: 4000, limit: 2, columns: ['id'] }));
+    frame.close();
+    return rows;
+  }
+
+  test('is decoded on disk if it is read repeatedly, and then not read from its file', async () => {
+    const store = await openDecoded();
+    const count = files.reads.length;
+    expect(await rowsOf(store, trades)).toEqual(Array.from({ length: ROWS }, (_, i) => [BigInt(i)]));
+    expect(await readWindow(store)).toEqual([[4000n], [4001n]]);
+    expect(files.reads).toHaveLength(count);
+    expect((await store.describe(trades))?.tier).toBe('disk');
+    expect(store.cacheState().disk).toMatchObject({ hits: 2, misses: 2 });
+  });
+
+  test('is decoded if parts of it are read repeatedly', async () => {
+    const store = await open();
+    await store.put(trades, longFrame(ROWS));
+    for (let i = 0; i < 2; i++) expect(await readWindow(store)).toEqual([[4000n], [4001n]]);
+    await expect.poll(() => store.cacheState().disk.bytes).toBeGreaterThan(0);
+    expect(await readWindow(store)).toEqual([[4000n], [4001n]]);
+    expect(files.reads).toHaveLength(2);
+  });
+
+  test.each<[string, (store: Awaited<ReturnType<typeof open>>) => Promise<unknown>, unknown]>([
+    ['put', (store) => store.put(trades, longFrame(1, { start: 7 })), [[7n]]],
+    ['dropped', (store) => store.drop(trades), undefined],
+  ])('that is %s is not decoded any more, and takes no space', async (_, change, rows) => {
+    const store = await openDecoded();
+    await change(store);
+    expect(store.cacheState().disk.bytes).toBe(0);
+    expect(await rowsOf(store, trades)).toEqual(rows);
+  });
+
+  test('has its appended rows', async () => {
+    const store = await openDecoded();
+    await store.append(trades, longFrame(1, { start: 9999 }));
+    const rows = await rowsOf(store, trades);
+    expect([rows?.length, rows?.at(-1)]).toEqual([ROWS + 1, [9999n]]);
+  });
+
+  test('stays decoded when it is renamed', async () => {
+    const store = await openDecoded();
+    await store.rename(trades, refOf('other').handle);
+    const count = files.reads.length;
+    expect(await rowsOf(store, refOf('other'))).toHaveLength(ROWS);
+    expect(files.reads).toHaveLength(count);
+  });
+
+  test('is read to its end by who has opened it before it was replaced', async () => {
+    const store = await openDecoded();
+    const frame = (await store.open(trades))!;
+    const batches = frame.read().batches[Symbol.asyncIterator]();
+    await batches.next();
+    await store.put(trades, longFrame(1));
+    let count = 1;
+    while ((await batches.next()).done !== true) count++;
+    expect(count).toBe(5);
+    frame.close();
+    expect(store.cacheState().disk.bytes).toBe(0);
+  });
+
+  test('is read from its file from the row on at which the decoded one fails', async () => {
+    const real = files;
+    files = {
+      ...real,
+      async decode(source, info, options) {
+        const decoded = await real.decode(source, info, options);
+        return {
+          ...decoded,
+          read(part) {
+            const { schema, batches } = decoded.read(part);
+            async function* failing() {
+              for await (const batch of batches) {
+                yield batch;
+                if (Number(batch.getChildAt(0)?.get(0)) >= 2000) throw new Error('EIO');
+              }
+            }
+            return { schema, batches: failing() };
+          },
+        };
+      },
+    };
+    const store = await openDecoded();
+    expect(await rowsOf(store, trades)).toEqual(Array.from({ length: ROWS }, (_, i) => [BigInt(i)]));
+    expect(store.cacheState().disk.bytes).toBe(0);
+  });
+
+  test('is not decoded without space for it', async () => {
+    const store = await fixture.open({ files, cacheBytes: 10_000 });
+    await store.put(trades, longFrame(ROWS));
+    for (let i = 0; i < 5; i++) expect(await rowsOf(store, trades)).toHaveLength(ROWS);
+    expect(files.reads).toHaveLength(5);
+    expect(store.cacheState().disk.bytes).toBe(0);
+  });
+
+  test('makes room for a put that fails because the disk is full', async () => {
+    let isFull = false;
+    const real = files;
+    files = {
+      ...real,
+      async write(...args) {
+        if (isFull) throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
+        return real.write(...args);
+      },
+    };
+    const store = await openDecoded();
+    isFull = true;
+    await expect(store.put(refOf('other'), longFrame(1))).rejects.toMatchObject({ code: 'out_of_disk' });
+    expect(store.cacheState().disk.bytes).toBe(0);
+  });
+});
+
 describe('a full disk', () => {
   const full = Object.assign(new Error('no space'), { code: 'ENOSPC' });
 

@@ -1,12 +1,15 @@
 import type { Catalogue } from '../catalogue/catalogue.ts';
-import type { FrameStream } from '@svc/frames';
+import type { FrameFiles } from '../../files/frame-files.ts';
+import type { ContentReader } from '../frame-contents.ts';
+import type { UnnamedFiles } from '../../disk/unnamed-files.ts';
+import type { DiskTier } from './disk-tier.ts';
 import type { HotTier } from './hot-tier.ts';
 import type { FrameContents, StoredFrame } from '../catalogue/stored-frame.ts';
 
-/** Loads frames into memory if parts of them are read repeatedly. */
+/** Loads frames into memory if they are read repeatedly, or decodes them on disk if they do not fit there. */
 export interface FrameWarmer {
-  /** Records a partial read from disk. */
-  partRead(frame: StoredFrame, contents: FrameContents, rows: number): void;
+  /** Records a read from disk that does not load the frame. */
+  coldRead(frame: StoredFrame, contents: FrameContents, rows: number): void;
   /** Cancels the load in progress. */
   close(): Promise<void>;
 }
@@ -14,30 +17,44 @@ export interface FrameWarmer {
 /** The fixed cost of a read, in rows. */
 const READ_ROWS = 50_000;
 
+/** Reads of this many times the rows of a frame before it is tried again to decode it on disk. */
+const RETRY_TIMES = 10;
+
+/** Options of `createFrameWarmer`. */
+export interface FrameWarmerOptions {
+  readonly reader: Pick<ContentReader, 'read'>;
+  readonly files: Pick<FrameFiles, 'decode'>;
+  readonly unnamed: UnnamedFiles;
+  readonly hot: HotTier<StoredFrame>;
+  readonly disk: DiskTier<StoredFrame>;
+  readonly catalogue: Pick<Catalogue, 'acquire' | 'release'>;
+}
+
 /**
- * Creates a warmer that loads a frame when its partial reads have cost as much as reading the whole: whatever is read
+ * Creates a warmer that loads a frame when its reads from disk have cost as much as reading the whole: whatever is read
  * next, the total is at most about twice the work. Loads one frame at a time.
  */
-export function createFrameWarmer({
-  read,
-  hot,
-  catalogue,
-}: {
-  /** Reads all rows of a frame. */
-  readonly read: (frame: StoredFrame, contents: FrameContents, signal: AbortSignal) => FrameStream;
-  readonly hot: HotTier<StoredFrame>;
-  readonly catalogue: Pick<Catalogue, 'acquire' | 'release'>;
-}): FrameWarmer {
+export function createFrameWarmer(options: FrameWarmerOptions): FrameWarmer {
+  const { reader, files, unnamed, hot, disk, catalogue } = options;
   const rowsRead = new WeakMap<StoredFrame, number>();
   const closing = new AbortController();
   let warming: Promise<void> | undefined;
 
   async function warm(frame: StoredFrame, contents: FrameContents): Promise<void> {
-    const filling = hot.fill(frame, contents.schema, contents.arrowBytes);
-    if (filling === undefined) return;
     catalogue.acquire(frame);
     try {
-      for await (const batch of read(frame, contents, closing.signal).batches) {
+      if (hot.mayHold(contents.arrowBytes)) await load(frame, contents);
+      else if (!(await decodeOnDisk(frame, contents))) rowsRead.set(frame, -RETRY_TIMES * contents.rows);
+    } finally {
+      catalogue.release(frame);
+    }
+  }
+
+  async function load(frame: StoredFrame, contents: FrameContents): Promise<void> {
+    const filling = hot.fill(frame, contents.schema, contents.arrowBytes);
+    if (filling === undefined) return;
+    try {
+      for await (const batch of reader.read(frame, contents, { signal: closing.signal }).batches) {
         if (await filling.add(batch)) continue;
         // The frame does not fit, and will not fit the next time.
         rowsRead.set(frame, -Infinity);
@@ -49,12 +66,21 @@ export function createFrameWarmer({
       // The next reader of the frame gets the error.
     } finally {
       filling.cancel();
-      catalogue.release(frame);
     }
   }
 
+  async function decodeOnDisk(frame: StoredFrame, contents: FrameContents): Promise<boolean> {
+    const { source, isForeign } = frame;
+    // Foreign files may change at any time.
+    if (isForeign || source.kind !== 'parts' || contents.arrowBytes === undefined) return false;
+    const { signal } = closing;
+    return disk.fill(frame, contents.arrowBytes, (onSize) =>
+      files.decode(source, contents, { unnamed, onSize, signal }),
+    );
+  }
+
   return {
-    partRead(frame, contents, rows) {
+    coldRead(frame, contents, rows) {
       if (rows === 0) return;
       const before = rowsRead.get(frame) ?? 0;
       rowsRead.set(frame, before + READ_ROWS + rows);

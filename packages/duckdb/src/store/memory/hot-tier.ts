@@ -22,6 +22,8 @@ export interface HotTier<Key extends object> {
   /** The number of frames. */
   count(): number;
   has(key: Key): boolean;
+  /** Whether a frame of this size fits into an empty tier. True if its size is not known. */
+  mayHold(bytes: number | undefined): boolean;
   /** Opens a frame, which stays in memory and counts against the budget until it is closed. */
   open(key: Key): Pick<OpenFrame, 'read' | 'close'> | undefined;
   /** Starts to load a frame from disk. Returns undefined if it is cached, is being loaded, or does not fit. */
@@ -83,19 +85,13 @@ export function createHotTier<Key extends object>(maxBytes: number): HotTier<Key
     reads: { hits: 0, misses: 0 },
     count: () => entries.size,
     has: (key) => entries.has(key),
+    mayHold: (bytes = 0) => bytes <= maxBytes,
     open(key) {
       const entry = entries.get(key);
       if (entry === undefined) return undefined;
       entries.delete(key);
       entries.set(key, entry);
-      entry.readers += 1;
-      return {
-        read: (options) => entry.frame.read(options),
-        close() {
-          entry.readers -= 1;
-          if (entry.readers === 0 && !entry.isCached) budget.free(entry.bytes);
-        },
-      };
+      return openEntry(entry, budget);
     },
     fill(key, schema, expectedBytes = 0) {
       if (expectedBytes > maxBytes || maxBytes === 0 || entries.has(key) || fillings.has(key)) return undefined;
@@ -116,6 +112,17 @@ export function createHotTier<Key extends object>(maxBytes: number): HotTier<Key
       if (entry === undefined) return;
       entries.delete(from);
       entries.set(to, entry);
+    },
+  };
+}
+
+function openEntry(entry: HotEntry, budget: Budget): Pick<OpenFrame, 'read' | 'close'> {
+  entry.readers += 1;
+  return {
+    read: (options) => entry.frame.read(options),
+    close() {
+      entry.readers -= 1;
+      if (entry.readers === 0 && !entry.isCached) budget.free(entry.bytes);
     },
   };
 }

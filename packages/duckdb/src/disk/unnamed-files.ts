@@ -3,15 +3,15 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '@svc/errors';
 import type { ByteRange } from '@svc/frames';
-import { hasCode, unlinkIfThere } from '../disk/durable-files.ts';
-import { planPrivateDirectory, sweepAbandoned } from '../disk/private-directory.ts';
+import { hasCode, unlinkIfThere } from './durable-files.ts';
+import { planPrivateDirectory, sweepAbandoned } from './private-directory.ts';
 
 /** The prefix of the names of the folders. */
 const PREFIX = 'svc-export-';
 
 const CHUNK_BYTES = 512 * 1024;
 
-/** Files for exports. They are unlinked: the system removes them when they are closed, even if this process is killed. */
+/** Files for exports and decoded frames. They are unlinked: the system removes them when they are closed, even if this process is killed. */
 export interface UnnamedFiles {
   /** Opens a file that `write` creates at the path. */
   create(extension: string, write: (path: string) => Promise<unknown>): Promise<FileHandle>;

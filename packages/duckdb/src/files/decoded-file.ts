@@ -1,0 +1,125 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { crc32 } from 'node:zlib';
+import type { FrameStream } from '@svc/frames';
+import { sliceBatches } from '@svc/frames/internal';
+import { type RecordBatch, Schema } from 'apache-arrow';
+import { decodeBatch } from '../types/batch-codec.ts';
+import { createBatchReader } from '../wire/batch.ts';
+import { PLACE_BYTES } from '../wire/batch-file.ts';
+import type { DecodedFile, DecodeOptions, ReadPart } from './frame-files.ts';
+
+/** Options of `writeDecodedFile`. */
+export interface DecodedFileOptions extends Pick<DecodeOptions, 'onSize' | 'unnamed'> {
+  /** The batches of the source. */
+  readonly payloads: AsyncIterable<ArrayBuffer>;
+  readonly schema: Schema;
+}
+
+/** A batch in the file. */
+interface Block {
+  readonly position: number;
+  readonly length: number;
+  readonly checksum: number;
+  readonly firstRow: number;
+  readonly rows: number;
+  /** Whether its bytes were compared with the checksum, as those of a Parquet file are: once. */
+  isVerified: boolean;
+}
+
+/** Writes the batches of a source to a new file. On failure there is no file. */
+export async function writeDecodedFile(options: DecodedFileOptions): Promise<DecodedFile> {
+  const { unnamed, payloads, schema, onSize } = options;
+  const blocks: Block[] = [];
+  let position = 0;
+  let firstRow = 0;
+  const file = await unnamed.create('rows', async (path) => {
+    const written = await open(path, 'wx', 0o600);
+    try {
+      for await (const payload of payloads) {
+        const bytes = new Uint8Array(payload);
+        const { length } = bytes;
+        onSize(position + length);
+        for (let done = 0; done < length;) done += (await written.write(bytes, done)).bytesWritten;
+        const rows = createBatchReader(payload).word();
+        blocks.push({ position, length, checksum: crc32(bytes), firstRow, rows, isVerified: false });
+        position += length;
+        firstRow += rows;
+      }
+    } finally {
+      await written.close();
+    }
+  });
+  return { bytes: position, read: (part = {}) => readBlocks(file, schema, blocks, part), close: () => file.close() };
+}
+
+function readBlocks(file: FileHandle, schema: Schema, blocks: readonly Block[], part: ReadPart): FrameStream {
+  const { offset = 0, limit = Infinity, columns: indices, signal, reuseBuffers = false } = part;
+  const needed = blocks.filter(({ firstRow, rows }) => firstRow < offset + limit && firstRow + rows > offset);
+  const chosen = indices?.flatMap((at) => schema.fields[at] ?? []) ?? schema.fields;
+  const slice = {
+    schema: new Schema(chosen, schema.metadata),
+    indices,
+    offset: offset - (needed[0]?.firstRow ?? offset),
+    limit,
+    signal,
+  };
+  async function* batches(): AsyncGenerator<RecordBatch> {
+    for await (const payload of loadBlocks(file, needed, reuseBuffers)) {
+      signal?.throwIfAborted();
+      yield decodeBatch(schema, payload);
+    }
+  }
+  return { schema: slice.schema, batches: sliceBatches(batches(), slice) };
+}
+
+/** Loads blocks, each while the one before it is in use. With `reuseBuffers`, two buffers take turns. */
+async function* loadBlocks(
+  file: FileHandle,
+  blocks: readonly Block[],
+  reuseBuffers: boolean,
+): AsyncGenerator<ArrayBuffer> {
+  const reused = reuseBuffers ? [takeBuffer(), takeBuffer()] : [];
+  const load = (at: number): Promise<ArrayBuffer> | undefined => {
+    const block = blocks[at];
+    const loading = block && loadBlock(file, block, reused[at % 2]);
+    // A failure is reported when its turn comes.
+    loading?.catch(() => undefined);
+    return loading;
+  };
+  let next = load(0);
+  try {
+    for (let at = 0; next !== undefined; at++) {
+      const payload = await next;
+      next = load(at + 1);
+      yield payload;
+    }
+  } finally {
+    // The buffers and the file must not be in use any more.
+    await next?.catch(() => undefined);
+    for (const buffer of reused) if (freeBuffers.length < MAX_FREE_BUFFERS) freeBuffers.push(buffer);
+  }
+}
+
+async function loadBlock(file: FileHandle, block: Block, buffer: ArrayBuffer | undefined): Promise<ArrayBuffer> {
+  const { position, length } = block;
+  const payload = buffer !== undefined && length <= buffer.byteLength ? buffer : Buffer.allocUnsafeSlow(length).buffer;
+  const bytes = new Uint8Array(payload, 0, length);
+  for (let done = 0; done < length;) {
+    const { bytesRead } = await file.read(bytes, done, length - done, position + done);
+    if (bytesRead === 0) throw new Error('A file of decoded rows is shorter than it was.');
+    done += bytesRead;
+  }
+  if (!block.isVerified && crc32(bytes) !== block.checksum) {
+    throw new Error('A file of decoded rows has other bytes than were written.');
+  }
+  block.isVerified = true;
+  return payload;
+}
+
+/** Buffers of finished reads, for the next ones. */
+const freeBuffers: ArrayBuffer[] = [];
+const MAX_FREE_BUFFERS = 8;
+
+function takeBuffer(): ArrayBuffer {
+  return freeBuffers.pop() ?? new ArrayBuffer(PLACE_BYTES);
+}
