@@ -93,10 +93,11 @@ async function* loadBlocks(
       next = load(at + 1);
       yield payload;
     }
-  } finally {
-    // The buffers and the file must not be in use any more.
-    await next?.catch(() => undefined);
+    // Only now is it certain that the consumer is done with them: one that leaves early may still be sending a batch.
     for (const buffer of reused) if (freeBuffers.length < MAX_FREE_BUFFERS) freeBuffers.push(buffer);
+  } finally {
+    // The file must not be in use any more.
+    await next?.catch(() => undefined);
   }
 }
 

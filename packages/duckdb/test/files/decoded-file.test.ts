@@ -118,6 +118,16 @@ test('readers of one file at the same time, some of which stop halfway, do not d
   await decoded.close();
 });
 
+test('a batch of a reader that has left stays as it is while others read', async () => {
+  const { decoded } = await write(longFrame(LONG_ROWS, { batchRows: 50_000 }));
+  const iterator = decoded.read({ reuseBuffers: true }).batches[Symbol.asyncIterator]();
+  const { value: batch } = await iterator.next();
+  await iterator.return?.();
+  for (let i = 0; i < 3; i++) await textOf(decoded.read({ offset: 200_000, reuseBuffers: true }));
+  expect([batch?.getChildAt(0)?.get(0), batch?.getChildAt(0)?.get(1000)]).toEqual([0n, 1000n]);
+  await decoded.close();
+});
+
 test('a read that is aborted fails', async () => {
   const { decoded } = await write(longFrame(LONG_ROWS, { batchRows: 50_000 }));
   const controller = new AbortController();
