@@ -58,18 +58,16 @@ export async function* readRange(
   { signal, reuseBuffers = false }: ReadRangeOptions = {},
 ): AsyncGenerator<Uint8Array, void> {
   const reused = reuseBuffers ? (freeBuffers.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES)) : undefined;
-  try {
-    for (let at = start; at < end;) {
-      signal?.throwIfAborted();
-      const buffer = reused ?? Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, end - at));
-      const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, end - at), at);
-      if (bytesRead === 0) throw new Error('The file is shorter than it was.');
-      at += bytesRead;
-      yield buffer.subarray(0, bytesRead);
-    }
-  } finally {
-    if (reused !== undefined && freeBuffers.length < MAX_FREE_BUFFERS) freeBuffers.push(reused);
+  for (let at = start; at < end;) {
+    signal?.throwIfAborted();
+    const buffer = reused ?? Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, end - at));
+    const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, end - at), at);
+    if (bytesRead === 0) throw new Error('The file is shorter than it was.');
+    at += bytesRead;
+    yield buffer.subarray(0, bytesRead);
   }
+  // Only now is it certain that the consumer is done with it: one that leaves early may still be sending a chunk.
+  if (reused !== undefined && freeBuffers.length < MAX_FREE_BUFFERS) freeBuffers.push(reused);
 }
 
 /** Converts the error of a full disk to one for clients. Returns other errors unchanged. */
