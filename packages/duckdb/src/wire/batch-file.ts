@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, readSync, unlinkSync, writevSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,7 +38,7 @@ export function openBatchFile(): BatchFile | undefined {
   // Windows passes on no descriptors beyond stdio.
   if (process.platform === 'win32') return undefined;
   for (const directory of DIRECTORIES) {
-    const descriptor = openUnnamed(join(directory, `svc-batches-${randomUUID()}`));
+    const descriptor = openUnnamed(join(directory, `svc-batches-${process.pid}-${Math.random()}`));
     if (descriptor !== undefined) return createBatchFile(descriptor);
   }
   return undefined;

@@ -1,5 +1,5 @@
 import type { DuckDBConnection, DuckDBInstance as Instance, DuckDBResult } from '@duckdb/node-api';
-import duckdb from '@duckdb/node-bindings';
+import duckdb, { type Database } from '@duckdb/node-bindings';
 import { onAbort } from '@svc/errors';
 import { collectGarbage } from '../collect-garbage.ts';
 import { CancelledError, type ActiveRequest } from '../active-request.ts';
@@ -8,6 +8,7 @@ import { declaredValues } from './parquet-layout.ts';
 import { copyToFile, createUploads, type Uploads } from './write-file.ts';
 import { duckTypeOf } from '../columns/duck-type-of.ts';
 import { DuckDBInstance } from '../node-api.ts';
+import { openDatabase } from '../open-database.ts';
 import { createFileVerifier, type FileVerifier } from './file-verifier.ts';
 import { DamagedFileError, IntactFileError } from './load-checks.ts';
 import { createLongReads, type LongReads } from './long-reads.ts';
@@ -23,9 +24,12 @@ export interface FileHandler {
 
 const INTERRUPT_EVERY_MS = 20;
 
-/** Creates a handler whose databases have these settings. */
-export function createFileHandler({ settings, uploadSettings = [] }: ChildSettings): FileHandler {
-  const opened = open(settings);
+/** Creates a handler whose databases have these settings; the first one is `database`. */
+export function createFileHandler(
+  { settings, uploadSettings = [] }: ChildSettings,
+  database: Promise<Database>,
+): FileHandler {
+  const opened = open(settings, database);
   let openedForUploads: ReturnType<typeof open> | undefined;
   const verifier = createFileVerifier();
   const longReads = createLongReads();
@@ -37,7 +41,9 @@ export function createFileHandler({ settings, uploadSettings = [] }: ChildSettin
       if (request.checks !== undefined) active.spans?.step('verify');
       await verifier.verify(request.checks ?? [], active.signal);
       if (request.op === 'verify') return verifier.verify(request.files, active.signal, request.again);
-      const { instance, uploads, openedMs } = await (isUpload ? (openedForUploads ??= open(uploadSettings)) : opened);
+      const { instance, uploads, openedMs } = await (isUpload
+        ? (openedForUploads ??= open(uploadSettings, openDatabase()))
+        : opened);
       active.spans?.started(openedMs);
       if (active.signal.aborted) throw new CancelledError();
       // One per request: a second statement on a connection ends the result of the first.
@@ -63,8 +69,8 @@ export function createFileHandler({ settings, uploadSettings = [] }: ChildSettin
   };
 }
 
-async function open(settings: readonly string[]): Promise<OpenDatabase> {
-  const instance = await DuckDBInstance.create(':memory:');
+async function open(settings: readonly string[], database: Promise<Database>): Promise<OpenDatabase> {
+  const instance = new DuckDBInstance(await database);
   const connection = await instance.connect();
   await connection.run(settings.join(';'));
   return { instance, uploads: createUploads(instance, connection), openedMs: monotonicMs() };

@@ -1,4 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
+import type { Database } from '@duckdb/node-bindings';
 import { onAbort } from '@svc/errors';
 import { createSqlCatalogue, type SqlCatalogue } from './sql-catalogue.ts';
 import { MAX_ROW_BYTES, rowTooLarge } from './result-limits.ts';
@@ -35,9 +36,9 @@ const PROGRESS_MS = 100;
 /** The interval of repeated interrupts: DuckDB ignores one that arrives just before a query starts. */
 const INTERRUPT_MS = 20;
 
-/** Creates a handler with these settings. It is locked when it prepares the first statement of a client. */
-export function createSqlHandler(settings: readonly string[]): SqlHandler {
-  const opened = open(settings);
+/** Creates a handler of a database with these settings. It is locked when it prepares the first statement of a client. */
+export function createSqlHandler(settings: readonly string[], database: Promise<Database>): SqlHandler {
+  const opened = open(settings, database);
   // Avoid an unhandled rejection; each request awaits `opened` itself.
   opened.catch(() => undefined);
   let session: SqlSession | undefined;
@@ -108,8 +109,8 @@ export function createSqlHandler(settings: readonly string[]): SqlHandler {
   };
 }
 
-async function open(settings: readonly string[]): Promise<Tools> {
-  const instance = await DuckDBInstance.create(':memory:');
+async function open(settings: readonly string[], database: Promise<Database>): Promise<Tools> {
+  const instance = new DuckDBInstance(await database);
   const inner = await instance.connect();
   await inner.run(settings.join(';'));
   const checker = await createSqlChecker(await instance.connect());
