@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { homedir, hostname, tmpdir } from 'node:os';
+import { homedir, hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Config,
@@ -11,7 +11,8 @@ import {
   type LoadedConfig,
   loadConfig,
 } from '@svc/config';
-import { startChild } from '@svc/duckdb';
+import type { ChildLink } from '@svc/duckdb';
+import { type EarlyStart, startServerChild } from './early-start.ts';
 import { createLogObserver } from './observers/log-observer.ts';
 import { createLog, type Log } from './observers/log.ts';
 import { openAudit } from './observers/open-audit.ts';
@@ -43,13 +44,28 @@ export interface ReadyAddresses {
 }
 
 /** Runs the server until a signal, or prints the help, version or configuration; resolves to the exit code. */
-export async function runServer(
+export async function runServer(argv: readonly string[], options: RunOptions = {}): Promise<number> {
+  const { command = 'server', onReady } = options;
+  return serveOrPrint(argv, command, (loaded) => serve(loaded, onReady, startServerChild));
+}
+
+/** Like `runServer`, with what was started already. That is ended if no server starts. */
+export async function runEarly(argv: readonly string[], early: EarlyStart): Promise<number> {
+  try {
+    return await serveOrPrint(argv, 'server', (loaded) => serve(loaded, undefined, () => early.take()));
+  } finally {
+    await early.end();
+  }
+}
+
+async function serveOrPrint(
   argv: readonly string[],
-  { command = 'server', onReady }: RunOptions = {},
+  command: string,
+  run: (loaded: LoadedConfig) => Promise<number>,
 ): Promise<number> {
   const isTerminal = process.stderr.isTTY;
   const loaded = loadConfig({ name: NAME, argv, env: process.env, homeDir: homedir(), isTerminal });
-  if (loaded.kind === 'config') return serve(loaded, onReady);
+  if (loaded.kind === 'config') return run(loaded);
   if (loaded.kind === 'problems') {
     process.stderr.write(formatProblems(loaded.problems));
     return EXIT.badConfiguration;
@@ -64,7 +80,11 @@ function textAskedFor(loaded: Exclude<LoadConfigResult, { kind: 'config' | 'prob
   return formatConfig(loaded);
 }
 
-async function serve(loaded: LoadedConfig, onReady: RunOptions['onReady']): Promise<number> {
+async function serve(
+  loaded: LoadedConfig,
+  onReady: RunOptions['onReady'],
+  startChild: () => ChildLink,
+): Promise<number> {
   const { config, warnings } = loaded;
   const version = packageVersion();
   const log = createLog(config.logging, { service: 'svc', version, instance: hostname() });
@@ -99,7 +119,7 @@ async function serve(loaded: LoadedConfig, onReady: RunOptions['onReady']): Prom
     startStopDeadline({ steps, graceMs: drainMs + graceMs, log, exit: (code) => process.exit(code) });
   });
   // The child takes longest to start: start it first, and load the rest meanwhile.
-  const child = startChild({ tempDirectory: tmpdir() });
+  const child = startChild();
   const { isForOperator, startServer } = await import('./start-server.ts');
   try {
     const traces = await openConfiguredTraces(config, log, version);

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -62,6 +62,19 @@ describe('the start', () => {
     expect(stderr).toContain(`127.0.0.1:${port}`);
     expect(stderr).toContain(setting);
     expect(stderr).toContain('another process listens there');
+  });
+
+  test.each([
+    ['a setting that is wrong', ['--grpc-port', 'none'], 2],
+    ['a file of callers that does not exist', ['--auth-callers-file', '/none'], 2],
+    ['a directory that cannot be used', ['--data-dir', '/dev/null'], 1],
+    ['--print-config', ['--print-config'], 0],
+    ['--help', ['--help'], 0],
+  ])('%s leaves no child and no temporary files behind', async (_name, args, expected) => {
+    const directory = mkdtempSync(join(tmpdir(), 'svc-'));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    const { code } = await runToEnd([...LOCAL_LISTENERS.slice(0, 2), ...args], { TMPDIR: directory });
+    expect([code, readdirSync(directory)]).toEqual([expected, []]);
   });
 
   test('warns that frames are lost at its end if no path is set', async () => {

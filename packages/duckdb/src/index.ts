@@ -37,12 +37,8 @@ export type { ChildOptions } from './engine/launch-child.ts';
 export type { ChildEnd } from './engine/child-exit.ts';
 export type { ChildLink } from './engine/child-link.ts';
 export type { OnSpans } from './engine/pending-request.ts';
-export {
-  createPrivateDirectory,
-  type LaterDirectory,
-  planPrivateDirectory,
-  type PrivateDirectory,
-} from './disk/private-directory.ts';
+export { createPrivateDirectory, type LaterDirectory, planPrivateDirectory } from './disk/private-directory.ts';
+export type { PrivateDirectory } from './disk/ending-directory.ts';
 export { startChild } from './engine/start-child.ts';
 export { createSqlEngine, type SqlEngineOptions } from './sql/create-sql-engine.ts';
 export type { SqlChildOptions } from './sql/launch-sql-child.ts';

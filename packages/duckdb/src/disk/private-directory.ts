@@ -1,15 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DirectoryLock, isAbandoned, lockDirectory } from './directory-lock.ts';
-
-/** A directory for this process alone, removed when the process ends. */
-export interface PrivateDirectory {
-  readonly path: string;
-  /** Removes the directory and its contents. */
-  remove(): Promise<void>;
-}
+import { createEndingDirectory, endWithProcess, type PrivateDirectory, removeEnding } from './ending-directory.ts';
 
 /** The prefix of the names of private directories. */
 const PREFIX = 'svc-frames-';
@@ -26,13 +20,6 @@ export async function createPrivateDirectory(parent: string): Promise<PrivateDir
     throw error;
   });
   return directory;
-}
-
-/** Creates a directory that only this user can read. Directories that killed processes left behind stay. */
-export function createEndingDirectory(parent: string, prefix: string): PrivateDirectory {
-  const path = mkdtempSync(join(parent, prefix));
-  endWithProcess(path);
-  return { path, remove: () => removeEnding(path) };
 }
 
 /** A private directory that is created on first use and locked until it is removed. */
@@ -74,33 +61,6 @@ export function planPrivateDirectory(parent: string, prefix: string = PREFIX): L
       if (lock !== undefined) await removeEnding(path);
     },
   };
-}
-
-/** The directories that exist now. */
-const ending = new Set<string>();
-let isEndWatched = false;
-
-/** Removes a directory synchronously on exit: a process that exits in the middle of its work, as on Ctrl-C, cannot await. */
-function endWithProcess(path: string): void {
-  ending.add(path);
-  if (isEndWatched) return;
-  isEndWatched = true;
-  process.once('exit', () => {
-    for (const left of ending) {
-      try {
-        // An engine that still runs may write into the directory, but not under the new name.
-        renameSync(left, `${left}-ended`);
-        rmSync(`${left}-ended`, { recursive: true, force: true });
-      } catch {
-        // The next process sweeps the directories that cannot be removed now.
-      }
-    }
-  });
-}
-
-async function removeEnding(path: string): Promise<void> {
-  await rm(path, { recursive: true, force: true });
-  ending.delete(path);
 }
 
 /** Removes directories of this user that dead processes left behind. */

@@ -1,9 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { rmdirSync } from 'node:fs';
-import { lockDirectory } from '../disk/directory-lock.ts';
+import type { DirectoryLock } from '../disk/directory-lock.ts';
 import type { LaunchedChild } from './launch-child.ts';
-import { createEndingDirectory, type PrivateDirectory, sweepAbandoned } from '../disk/private-directory.ts';
+import { createEndingDirectory, type PrivateDirectory } from '../disk/ending-directory.ts';
 
 /** A child with a private directory for its temporary files. */
 export interface ChildInDirectory extends LaunchedChild {
@@ -61,15 +61,15 @@ async function endOf(child: ChildProcess): Promise<void> {
 /** Locks the directory of a child, so that no other process sweeps it, and removes it when the child exits. */
 async function removeAfter(child: ChildProcess, directory: PrivateDirectory): Promise<void> {
   // Without a lock, for example on a full disk, the directory may be swept by its age.
-  const holding = lockDirectory(directory.path).catch(() => undefined);
+  const holding = lockLater(directory.path).catch(() => undefined);
   await endOf(child);
   await (await holding)?.release().catch(() => undefined);
   // A directory that cannot be removed is swept later.
   await directory.remove().catch(() => undefined);
 }
 
-/** Removes the directories that children of this user's killed processes left behind. */
-export async function sweepChildDirectories(parent: string, prefix: string): Promise<void> {
-  // If the parent directory cannot be listed, there is nothing to sweep.
-  await sweepAbandoned(parent, new RegExp(`^${prefix}\\d+-`)).catch(() => undefined);
+/** Loads the modules of locks after the child is started: it does not wait for them. */
+async function lockLater(path: string): Promise<DirectoryLock> {
+  const { lockDirectory } = await import('../disk/directory-lock.ts');
+  return lockDirectory(path);
 }

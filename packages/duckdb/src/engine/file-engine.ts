@@ -2,7 +2,7 @@ import { ServiceError } from '@svc/errors';
 import type { RequestOrigin } from '@svc/frames';
 import { createSemaphore } from '@svc/frames/internal';
 import { type LaterDirectory, planPrivateDirectory, sweepAbandoned } from '../disk/private-directory.ts';
-import { sweepChildDirectories } from './child-directory.ts';
+import { sweepChildDirectories } from './sweep-child-directories.ts';
 import type { ChildResponses, ChildRequest } from '../wire/file-requests.ts';
 import type { BatchPayload } from '../types/batch-codec.ts';
 import {

@@ -12,7 +12,7 @@ import { checkSqlText, createTimeLimit, type TimeLimit } from '@svc/frames/inter
 import { type RecordBatch, Table, Utf8, vectorFromArray } from 'apache-arrow';
 import type { SqlParam } from '../wire/sql-requests.ts';
 import type { ChildLink } from '../engine/child-link.ts';
-import { sweepChildDirectories } from '../engine/child-directory.ts';
+import { sweepChildDirectories } from '../engine/sweep-child-directories.ts';
 import type { OnSpans } from '../engine/pending-request.ts';
 import { decodeBatch } from '../types/batch-codec.ts';
 import type { SqlFrames } from '../store/sql-frames.ts';

@@ -34,7 +34,7 @@ const PROGRAM = `
 `;
 
 test('a directory is removed when its process ends, even while another process writes into it', async () => {
-  const module = new URL('../../dist/disk/private-directory.js', import.meta.url).href;
+  const module = new URL('../../dist/disk/ending-directory.js', import.meta.url).href;
   const program: ChildProcess = spawn(
     process.execPath,
     ['--input-type=module', '-e', PROGRAM, module, parent, WRITER],
