@@ -1,5 +1,5 @@
 import { relative } from 'node:path';
-import { orAborted, quoted, ServiceError } from '@svc/errors';
+import { cancelledError, orAborted, quoted, ServiceError } from '@svc/errors';
 import { charactersBefore } from '@svc/frames/internal';
 import type { Call } from '@svc/frames';
 import type { TimeLimit } from '@svc/frames/internal';
@@ -59,7 +59,7 @@ const MAX_SHOWN_COLUMNS = 200_000;
 
 /** Creates a statement, which is not checked yet. */
 export function createStatement(parts: StatementParts): Statement {
-  const { store, call, sql, limit, slot, onProgress, privatePaths } = parts;
+  const { store, call, sql, limit, slot, onProgress } = parts;
   const { child } = slot;
   const { tenant } = call;
   const signal = AbortSignal.any([limit.signal, slot.interrupted]);
@@ -112,8 +112,7 @@ export function createStatement(parts: StatementParts): Statement {
     plan: (columns) => resultPlan(columns, schemasOf(pins)),
     rows: ({ plans, casts }, options) =>
       child.rows({ op: 'rows', plans, ...(casts && { casts }) }, { ...context, onProgress, ...options }),
-    failure: async (error) =>
-      (await frameFailure(error, pins, limit.signal)) ?? toSqlError(error, { sql, pins, privatePaths }),
+    failure: (error) => failureOf(error, parts, pins),
     get isInterrupted() {
       return slot.interrupted.aborted && !limit.signal.aborted;
     },
@@ -130,6 +129,17 @@ export function createStatement(parts: StatementParts): Statement {
       release();
     },
   };
+}
+
+async function failureOf(
+  error: unknown,
+  { sql, limit, slot, privatePaths }: StatementParts,
+  pins: readonly PinnedSource[],
+): Promise<ServiceError> {
+  // The deadline passed, or the client left, before the statement obeyed an interruption. That is no failure: without
+  // the other reason, the statement would have run again.
+  if (slot.interrupted.aborted && limit.signal.aborted) return cancelledError(limit.signal.reason);
+  return (await frameFailure(error, pins, limit.signal)) ?? toSqlError(error, { sql, pins, privatePaths });
 }
 
 /** Pins a frame. If the signal is aborted first, the pin is released when it arrives. */

@@ -65,6 +65,15 @@ describe('waiting', () => {
 
 describe('time', () => {
   test(
+    'a statement whose deadline passes before it has obeyed an interruption reports the deadline',
+    withEngine({ maxConcurrent: 2, timeoutMs: 700, shortMs: 50 }, async (engine) => {
+      // The third one has one of the others interrupted at once. That ignores it for a second, until its child is killed.
+      const failures = await Promise.all([1, 2, 3].map(() => rowsOf(engine, DEAF).catch((error: unknown) => error)));
+      for (const failure of failures) expect(failure).toMatchObject({ code: 'deadline_exceeded', query: DEAF });
+    }),
+  );
+
+  test(
     'a statement that returns rows and then stalls is ended, too',
     withEngine({ timeoutMs: 4000 }, async (engine) => {
       const slow = `levenshtein(repeat('a', 30000 + (i % 2)::INTEGER), repeat('b', 30000))`;
