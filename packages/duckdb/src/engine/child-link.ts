@@ -84,10 +84,11 @@ export function createChildLink(launch: () => ChildInDirectory, { pingMs }: Link
   // A child that could not be started has no pid.
   let isAlive = child.pid !== undefined;
   let isClosing = false;
-  let isRetired = false;
+  /** Set when it ends with its last request; the error of requests that begin nevertheless. */
+  let retired: { readonly error: ChildCrash | undefined } | undefined;
   const exit = createChildExit();
   const send = createSender(socket);
-  const onLate = { onSilent: () => retire('hung'), onHung: () => kill('hung', hung()) };
+  const onLate = { onSilent: () => retire('hung', hung()), onHung: () => kill('hung', hung()) };
   const watch = createChildWatch({ ...watching(child, send), pingMs, ...onLate });
   const updateRef = (): void => keepProcess(child, socket, { isBusy: inFlight.size > 0, isClosing });
 
@@ -95,7 +96,7 @@ export function createChildLink(launch: () => ChildInDirectory, { pingMs }: Link
     const handlers = inFlight.get(id);
     inFlight.delete(id);
     updateRef();
-    if (isRetired && inFlight.size === 0) kill();
+    if (retired !== undefined && inFlight.size === 0) kill(undefined, retired.error);
     return handlers;
   }
 
@@ -112,11 +113,11 @@ export function createChildLink(launch: () => ChildInDirectory, { pingMs }: Link
     child.kill('SIGKILL');
   }
 
-  function retire(reason: ChildExitReason): void {
+  function retire(reason: ChildExitReason, error?: ChildCrash): void {
     isAlive = false;
-    isRetired = true;
+    retired ??= { error };
     exit.plan(reason);
-    if (inFlight.size === 0) kill();
+    if (inFlight.size === 0) kill(undefined, retired.error);
   }
 
   /** Kills a child that ignores a cancel; if it has other requests, when the last of them is done. */

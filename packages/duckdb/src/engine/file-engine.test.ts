@@ -10,6 +10,8 @@ import { type BatchPayload, createBatchEncoder } from '../types/batch-codec.ts';
 import { fromChild } from '../files/file-errors.ts';
 import { sqlText } from '../wire/sql-names.ts';
 import { createFileEngine, type FileEngine } from './file-engine.ts';
+import { startRequest } from './pending-request.ts';
+import { startChild } from './start-child.ts';
 import { WITHOUT_DICTIONARIES } from '../files/negative-zeros.ts';
 import { growingRowGroups } from '../files/row-groups.ts';
 import { copyOptions, FILE_NOTES } from '../files/source-sql.ts';
@@ -194,4 +196,22 @@ describe('a child that is stopped', () => {
     expect(await asked).toEqual([['asked']]);
     await expect.poll(() => engine.isResponding(), { timeout: 10_000 }).toBe(true);
   });
+
+  test(
+    'and continues when it was replaced answers, and says why it takes no more requests',
+    { tags: ['slow'] },
+    async () => {
+      const child = startChild({ tempDirectory: directory, pingMs: 100 });
+      const ask = () => startRequest(child, { op: 'texts', sql: "SELECT 'asked'" }, {}, {}).response;
+      await ask();
+      process.kill(child.pid ?? 0, 'SIGSTOP');
+      const asked = ask();
+      await vi.waitFor(() => expect(child.isAlive).toBe(false), { timeout: 10_000, interval: 10 });
+      process.kill(child.pid ?? 0, 'SIGCONT');
+      expect(await asked).toEqual([['asked']]);
+      // The next step of the same SQL.
+      await expect(ask()).rejects.toMatchObject({ hasHung: true });
+      await child.close();
+    },
+  );
 });
