@@ -267,14 +267,14 @@ describe('the requests to the collector', () => {
   });
 
   async function expectNoDelay(url: string, reason: string): Promise<void> {
-    const server = await startTraced(url, { SERVICE_TRACES_SAMPLE: '1' });
+    // Shorter than a collector may take: a stop that waits for it ends late.
+    const server = await startTraced(url, { SERVICE_TRACES_SAMPLE: '1', SERVICE_SERVER_SHUTDOWN_GRACE_MS: '3000' });
     for (let count = 0; count < 600; count += 20) {
       const responses = await Promise.all(Array.from({ length: 20 }, () => server.fetch('/ping')));
       for (const { status } of responses) expect(status).toBe(200);
     }
-    const startedAt = performance.now();
     await stop(server);
-    expect(performance.now() - startedAt).toBeLessThan(3000);
+    expect(server.log.at(-1)?.message).toBe('stopped');
     const warnings = server.log.filter(({ message }) => message.startsWith('Spans'));
     expect(warnings).toMatchObject([{ level: 'warn', reason: expect.stringContaining(reason) }]);
   }
