@@ -77,11 +77,10 @@ test('10^8 rows in 64 parts are read by both workers', async () => {
   expect(Math.min(...tasks)).toBeGreaterThan(10);
 });
 
-describe('a statement that is stopped leaves the executors idle within 2 s', () => {
+describe('a statement that is stopped leaves the executors idle', () => {
   async function expectIdle(): Promise<void> {
-    await delay(2000);
     // A garbage collection, or a heartbeat, but no task.
-    expect(await ticksWithin(1000)).toBeLessThan(20);
+    await expect.poll(() => ticksWithin(1000)).toBeLessThan(20);
   }
 
   test('by a client that disconnects', async () => {
