@@ -41,7 +41,8 @@ test(
       await (await server.fetch('/ping')).text();
       latenciesMs.push(performance.now() - start);
     }
-    expect(Math.max(...latenciesMs)).toBeLessThan(1000);
+    // The median: a busy machine delays some of them, a server that answers the flood first delays all.
+    expect(latenciesMs.toSorted((a, b) => a - b)[latenciesMs.length >> 1]).toBeLessThan(1000);
     expect((residentBytes(server.child.pid) - before) / 1024 ** 2).toBeLessThan(100);
   },
 );
