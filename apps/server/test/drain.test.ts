@@ -59,7 +59,7 @@ async function open(port: number): Promise<Connection> {
 }
 
 test('50 new connections per second through a SIGTERM: none is refused or reset', { tags: ['slow'] }, async () => {
-  const server = await startDraining(2000);
+  const server = await startDraining(2500);
   await server.put('t', [{ id: 1 }]);
   const outcomes: Promise<unknown>[] = [];
   const probe = async (): Promise<number> => (await server.fetch('/ready')).status;
@@ -81,7 +81,7 @@ test('50 new connections per second through a SIGTERM: none is refused or reset'
   };
   expect(await everyTwentyMs(500)).toEqual(new Set([200]));
   await drain(server);
-  // The last connections are opened shortly before the listener closes.
+  // The listener closes well after the last connection, which a busy machine opens late.
   expect(await everyTwentyMs(1700)).toEqual(new Set([503]));
   expect(outcomes.length).toBeGreaterThan(50);
   for (const outcome of await Promise.all(outcomes)) expect(outcome).toEqual({ status: 200, problem: undefined });
