@@ -112,7 +112,7 @@ export const SETTINGS = {
       type: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'bytes'),
       default: 10 * 2 ** 30,
       description:
-        'Disk space, in bytes, for frames that are larger than the frame cache and are read repeatedly: their rows are kept decoded in the temporary directory, in at most half of its free space. 0 turns this off; the default is 10 GiB.',
+        'Disk space, in bytes, for frames that are larger than the frame cache and are read repeatedly: their rows are kept decoded in the temporary directory, in at most half of the space that is free there. 0 turns this off; the default is 10 GiB.',
       example: 50 * 2 ** 30,
     }),
     min_free_bytes: setting({

@@ -117,8 +117,8 @@ export interface VerifyOptions {
 /** How a source is decoded to a file. */
 export interface DecodeOptions {
   readonly unnamed: UnnamedFiles;
-  /** Called with the size before it grows. The file is not written if this throws. */
-  readonly onSize: (bytes: number) => void;
+  /** Called with the size before it grows. The file is not written if this rejects. */
+  readonly onSize: (bytes: number) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
@@ -127,7 +127,7 @@ export interface DecodedFile {
   readonly bytes: number;
   /** Reads rows as `FrameFiles.read` does. A batch with other bytes than were written is an error. */
   read(part?: ReadPart): FrameStream;
-  /** Call this after the last read has ended. */
+  /** Frees the space of the file. Reads in progress fail. */
   close(): Promise<void>;
 }
 

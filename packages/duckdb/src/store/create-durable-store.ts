@@ -23,6 +23,7 @@ import { sizesOf } from './reserve-write.ts';
 import { createFrameEncodings, createOpenFrameFile } from './open-frame-file.ts';
 import { openStoredFrame } from './open-stored-frame.ts';
 import { createParquetCopies } from './parquet-copies.ts';
+import { freeDiskBytes } from '../disk/free-space.ts';
 import { createUnnamedFiles } from '../disk/unnamed-files.ts';
 import { createPartMerger } from './part-merger.ts';
 import { type LaterDirectory, planPrivateDirectory } from '../disk/private-directory.ts';
@@ -130,7 +131,7 @@ async function createParts(
     warmer: createFrameWarmer({ reader, files, unnamed, hot, disk, catalogue }),
     copies,
     encoded,
-    openFile: createOpenFrameFile(reader, encoded),
+    openFile: createOpenFrameFile(reader, encoded, disk),
     copyDirectory: copyDirectory?.path,
     catalogue,
     foreign: foreignOf({ ...options, directory }, onLeave),
@@ -150,7 +151,7 @@ function createTiers(
   const { cacheBytes = 1024 ** 3, diskCacheBytes = 0, minFreeBytes, tempDirectory } = options;
   return {
     hot: createHotTier(cacheBytes),
-    disk: createDiskTier({ maxBytes: diskCacheBytes, directory: tempDirectory, minFreeBytes }),
+    disk: createDiskTier({ maxBytes: diskCacheBytes, freeBytes: () => freeDiskBytes(tempDirectory), minFreeBytes }),
   };
 }
 

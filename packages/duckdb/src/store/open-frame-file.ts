@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { ServiceError } from '@svc/errors';
 import { type ByteRange, encodeCsv, encodeNdjson, type FrameFile, type FrameStream } from '@svc/frames';
 import { encodeArrowFile } from '@svc/frames/internal';
 import { unlinkIfThere } from '../disk/durable-files.ts';
@@ -10,6 +11,7 @@ import { versionOfFile } from '../wire/file-version.ts';
 import type { FrameContents, StoredFrame } from './catalogue/stored-frame.ts';
 import { createEncodedFiles, type EncodedFiles, type EncodeTarget } from './encoded-files.ts';
 import type { ContentReader } from './frame-contents.ts';
+import type { DiskTier } from './memory/disk-tier.ts';
 import type { OpenFrameFile } from './open-stored-frame.ts';
 import { changedFile } from './store-errors.ts';
 
@@ -17,7 +19,11 @@ import { changedFile } from './store-errors.ts';
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /** Opens frames as files: the stored file itself if it is one of the format, else an encoded one. */
-export function createOpenFrameFile(reader: ContentReader, encoded: EncodedFiles): OpenFrameFile {
+export function createOpenFrameFile(
+  reader: ContentReader,
+  encoded: EncodedFiles,
+  disk: Pick<DiskTier<StoredFrame>, 'clear' | 'usedBytes'>,
+): OpenFrameFile {
   /** The state of each file when it was compared with its checksums. */
   const verified = new WeakMap<StoredFrame, string>();
 
@@ -45,7 +51,13 @@ export function createOpenFrameFile(reader: ContentReader, encoded: EncodedFiles
     // If DuckDB would change values of the file, other readers may do so too.
     const path = format === 'parquet' && !contents.needsCopy ? parquetPath(frame) : undefined;
     if (path !== undefined) return openStored(frame, path, options.signal);
-    return encoded.open(frame, contents, format, options);
+    return encoded.open(frame, contents, format, options).catch((error: unknown) => {
+      const isFull = error instanceof ServiceError && error.code === 'out_of_disk';
+      if (!isFull || disk.usedBytes === 0) throw error;
+      // Decoded frames are in the same directory.
+      disk.clear();
+      return encoded.open(frame, contents, format, options);
+    });
   };
 }
 

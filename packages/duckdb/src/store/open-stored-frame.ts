@@ -25,6 +25,11 @@ export type OpenFrameFile = (
   options?: FrameFileOptions,
 ) => Promise<FrameFile | undefined>;
 
+/** Up to this part of the columns, DuckDB decodes many rows of the Parquet files sooner than all columns are loaded. */
+const NARROW_SHARE = 1 / 4;
+/** Rows that take less with all columns are in a few batches, which are loaded sooner in any case. */
+const NARROW_BYTES = 16 * 1024 * 1024;
+
 /**
  * Opens a frame for reading: from memory if it is there, else from the disk tier if it is there, else from its files. Calls
  * `onClose` once.
@@ -51,13 +56,17 @@ export function openStoredFrame(
       ...(positions && { columns: positions }),
       ...context,
     };
-    decoded ??= isOpen ? disk.open(frame) : undefined;
-    disk.reads[decoded === undefined ? 'misses' : 'hits'] += 1;
-    if (decoded) return readDecoded({ reader, disk }, decoded, { frame, contents, part });
+    const rows = Math.max(0, Math.min(limit, contents.rows - offset));
+    const share = positions === undefined ? 1 : positions.length / contents.schema.fields.length;
+    // Parquet files have each column by itself; the decoded rows are loaded with all columns.
+    const isNarrow = share <= NARROW_SHARE && ((contents.arrowBytes ?? 0) / contents.rows) * rows > NARROW_BYTES;
+    decoded ??= isOpen && !isNarrow ? disk.open(frame) : undefined;
+    disk.reads[decoded === undefined || isNarrow ? 'misses' : 'hits'] += 1;
+    if (decoded && !isNarrow) return readDecoded({ reader, disk }, decoded, { frame, contents, part });
     const isWhole = positions === undefined && offset === 0 && limit >= contents.rows;
     if (isWhole) return { schema: contents.schema, batches: fillWhileReading(context) };
     const stream = reader.read(frame, contents, part);
-    warmer.coldRead(frame, contents, Math.max(0, Math.min(limit, contents.rows - offset)));
+    warmer.coldRead(frame, contents, rows * share);
     return stream;
   }
 

@@ -67,7 +67,7 @@ export function createArrowFrameFiles({ batchRows = 1000 }: { readonly batchRows
     async decode(source, info, { onSize }) {
       const table = await load(source);
       const bytes = tableToIPC(table).length;
-      onSize(bytes);
+      await onSize(bytes);
       const read = { table: async () => table, schema: info.schema, batchRows };
       return { bytes, read: (part = {}) => readTable(read, part), close: async () => {} };
     },

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { encodeArrowStream, type FrameStream } from '@svc/frames';
 import { longFrame, streamOfSample } from '@svc/frames/testing';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { byTier, runs } from '../../../../test/tier.ts';
 import type { DecodedFile, ReadPart, SourceInfo } from '../../src/files/frame-files.ts';
 import { createUnnamedFiles, type UnnamedFiles } from '../../src/disk/unnamed-files.ts';
@@ -25,7 +25,7 @@ interface Written {
   readonly read: (part?: ReadPart) => FrameStream;
 }
 
-async function write(frame: FrameStream, onSize: (bytes: number) => void = () => {}): Promise<Written> {
+async function write(frame: FrameStream, onSize: (bytes: number) => Promise<void> = async () => {}): Promise<Written> {
   const source = { kind: 'parquet', path: fixture.path() } as const;
   await fixture.files.write(source.path, frame, { compression: 'zstd' });
   const info = await fixture.describe(source);
@@ -141,12 +141,12 @@ test('a read that is aborted fails', async () => {
 
 test('the size is reported before the file grows, and a refusal leaves nothing', async () => {
   const sizes: number[] = [];
-  const { decoded } = await write(longFrame(LONG_ROWS, { batchRows: 50_000 }), (bytes) => sizes.push(bytes));
+  const { decoded } = await write(longFrame(LONG_ROWS, { batchRows: 50_000 }), async (bytes) => void sizes.push(bytes));
   expect(sizes.length).toBeGreaterThan(1);
   expect(sizes.at(-1)).toBe(decoded.bytes);
   await decoded.close();
   await expect(
-    write(longFrame(LONG_ROWS), () => {
+    write(longFrame(LONG_ROWS), async () => {
       throw new Error('Too large.');
     }),
   ).rejects.toThrow('Too large.');
@@ -173,6 +173,20 @@ describe.runIf(process.platform === 'linux')('a file that another program change
     const { decoded } = await write(longFrame(1000));
     const [path = ''] = await openFiles();
     await writeFile(path, Buffer.alloc(decoded.bytes, 1));
+    await expect(textOf(decoded.read())).rejects.toThrow('other bytes than were written');
+    await decoded.close();
+  });
+
+  test('is an error if its bytes are read again after a while', async () => {
+    const { decoded } = await write(longFrame(1000));
+    const expected = await textOf(decoded.read());
+    const [path = ''] = await openFiles();
+    const now = vi.spyOn(performance, 'now');
+    onTestFinished(() => now.mockRestore());
+    now.mockReturnValue(performance.now() + 10_001);
+    expect(await textOf(decoded.read())).toBe(expected);
+    await writeFile(path, Buffer.alloc(decoded.bytes, 1));
+    now.mockReturnValue(performance.now() + 10_001);
     await expect(textOf(decoded.read())).rejects.toThrow('other bytes than were written');
     await decoded.close();
   });

@@ -5,11 +5,21 @@ import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../src/
 
 let fixture: StoreFixture;
 let files: ArrowFrameFiles;
+/** How often a frame was decoded. */
+let decodings: number;
 const trades = refOf('trades');
 
 beforeEach(async () => {
   fixture = await createStoreFixture();
-  files = createArrowFrameFiles();
+  const real = createArrowFrameFiles();
+  decodings = 0;
+  files = {
+    ...real,
+    decode(...args) {
+      decodings += 1;
+      return real.decode(...args);
+    },
+  };
 });
 
 afterEach(() => fixture.remove());
@@ -178,6 +188,22 @@ describe('a frame that is larger than the cache', () => {
     await change(store);
     expect(store.cacheState().disk.bytes).toBe(0);
     expect(await rowsOf(store, trades)).toEqual(rows);
+  });
+
+  test.each<[string, (store: Awaited<ReturnType<typeof open>>) => Promise<unknown>]>([
+    ['replaced', (store) => store.put(trades, longFrame(1))],
+    ['dropped', (store) => store.drop(trades)],
+  ])('that was %s is not decoded when its last readers end', async (_, change) => {
+    const store = await open();
+    await store.put(trades, longFrame(ROWS));
+    const frame = (await store.open(trades))!;
+    expect(await readRows(frame.read())).toHaveLength(ROWS);
+    await change(store);
+    for (let i = 0; i < 3; i++) expect(await readRows(frame.read())).toHaveLength(ROWS);
+    frame.close();
+    await store.close();
+    expect(store.cacheState().disk.bytes).toBe(0);
+    expect(decodings).toBe(0);
   });
 
   test('has its appended rows', async () => {

@@ -1,19 +1,20 @@
 import { longFrame, readRows } from '@svc/frames/testing';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { DecodedFile } from '../../files/frame-files.ts';
-import { createDiskTier, type DecodeFrame, type DiskTier } from './disk-tier.ts';
+import { createDiskTier, type DecodeFrame, type DiskTier, type DiskTierOptions } from './disk-tier.ts';
 
 interface Key {
   readonly name: string;
 }
 
 const key = (name: string): Key => ({ name });
-/** The temporary directory may be in memory. Nothing is written here. */
-const directory = import.meta.dirname;
+/** The free space of the disk without the tier, which takes some of it. */
+let totalBytes = 1e9;
 /** The names of the files that were closed. */
 const closed: string[] = [];
 
 afterEach(() => {
+  totalBytes = 1e9;
   closed.length = 0;
   vi.useRealTimers();
 });
@@ -32,16 +33,22 @@ function decodedFile(name: string, bytes: number): DecodedFile {
 const decode =
   ({ name }: Key, bytes: number): DecodeFrame =>
   async (onSize) => {
-    onSize(bytes / 2);
-    await Promise.resolve();
-    onSize(bytes);
+    await onSize(bytes / 2);
+    await onSize(bytes);
     return decodedFile(name, bytes);
   };
 
 const add = (disk: DiskTier<Key>, frame: Key, bytes: number): Promise<boolean> =>
   disk.fill(frame, bytes, decode(frame, bytes));
 
-const createTier = (maxBytes: number): DiskTier<Key> => createDiskTier({ maxBytes, directory });
+function createTier(maxBytes: number, options: Partial<DiskTierOptions> = {}): DiskTier<Key> {
+  const disk: DiskTier<Key> = createDiskTier<Key>({
+    maxBytes,
+    freeBytes: async () => totalBytes - disk.usedBytes,
+    ...options,
+  });
+  return disk;
+}
 
 test('a frame that was added can be opened', async () => {
   const disk = createTier(1000);
@@ -79,28 +86,69 @@ test('a frame that takes more than expected counts with what it takes, or is not
   expect([disk.usedBytes, disk.open(b)]).toEqual([0, undefined]);
 });
 
-test.each([
-  ['larger than the tier', { maxBytes: 100 }, 101],
-  ['larger than half of the free space', { maxBytes: Number.MAX_SAFE_INTEGER }, 2 ** 52],
-  ['into the space that stays free', { maxBytes: 1000, minFreeBytes: Number.MAX_SAFE_INTEGER }, 1],
-  ['into a directory that does not exist', { maxBytes: 1000, directory: '/nowhere/at/all' }, 1],
-])('nothing is written %s', async (_, options, bytes) => {
-  const disk = createDiskTier<Key>({ directory, ...options });
+test.each<[string, number, Partial<DiskTierOptions>, number]>([
+  ['larger than the tier', 100, {}, 101],
+  ['larger than half of the free space', 1e10, {}, 5e8 + 1],
+  ['into the space that stays free', 1e10, { minFreeBytes: 9e8 }, 5e7 + 1],
+  ['to a disk without space', 1000, { freeBytes: async () => 0 }, 1],
+])('nothing is written %s, and nothing is evicted for it', async (_, maxBytes, options, bytes) => {
+  const disk = createTier(maxBytes, options);
+  await add(disk, key('other'), 0);
   const written = vi.fn<DecodeFrame>();
   expect(await disk.fill(key('a'), bytes, written)).toBe(false);
   expect(written).not.toHaveBeenCalled();
+  expect([disk.usedBytes, closed]).toEqual([0, []]);
+});
+
+test('all frames together take at most half of what is free without them', async () => {
+  totalBytes = 1000;
+  const disk = createTier(1e9);
+  const [a, b, c] = [key('a'), key('b'), key('c')] as const;
+  expect([await add(disk, a, 300), await add(disk, b, 200)]).toEqual([true, true]);
+  expect(disk.usedBytes).toBe(500);
+  expect(await add(disk, c, 200)).toBe(true);
+  expect([disk.usedBytes, closed]).toEqual([400, ['a']]);
+});
+
+test('a frame for which the space is gone when it is written is not kept', async () => {
+  totalBytes = 1000;
+  const disk = createTier(1e9);
+  const a = key('a');
+  const slow: DecodeFrame = async (onSize) => {
+    await onSize(100);
+    totalBytes = 300;
+    await onSize(200);
+    return decodedFile('never', 200);
+  };
+  expect(await disk.fill(a, 200, slow)).toBe(false);
   expect(disk.usedBytes).toBe(0);
 });
 
-test.runIf(process.platform === 'linux')('nothing is written into a file system in memory', async () => {
-  const disk = createDiskTier<Key>({ maxBytes: 1000, directory: '/dev/shm' });
-  expect(await add(disk, key('a'), 1)).toBe(false);
+test('if others take the space, the least recently used frames give back theirs, even open ones', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  totalBytes = 1000;
+  const disk = createTier(1e9);
+  const [a, b] = [key('a'), key('b')] as const;
+  await add(disk, a, 200);
+  await add(disk, b, 200);
+  const reader = disk.open(a);
+  disk.open(b)?.close();
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(disk.usedBytes).toBe(400);
+  totalBytes = 500;
+  await vi.advanceTimersByTimeAsync(1000);
+  expect([disk.usedBytes, closed]).toEqual([200, ['a']]);
+  reader?.close();
+  expect([disk.usedBytes, closed]).toEqual([200, ['a']]);
+  totalBytes = 10;
+  await vi.advanceTimersByTimeAsync(1000);
+  expect([disk.usedBytes, closed, vi.getTimerCount()]).toEqual([0, ['a', 'b'], 0]);
 });
 
 test('a frame that cannot be written takes no space', async () => {
   const disk = createTier(1000);
   const failing: DecodeFrame = async (onSize) => {
-    onSize(100);
+    await onSize(100);
     throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
   };
   expect(await disk.fill(key('a'), 100, failing)).toBe(false);
@@ -111,7 +159,7 @@ test('a frame that is removed while it is written is not kept', async () => {
   const disk = createTier(1000);
   const a = key('a');
   const replaced: DecodeFrame = async (onSize) => {
-    onSize(100);
+    await onSize(100);
     disk.remove(a);
     return decodedFile('a', 100);
   };
@@ -119,7 +167,7 @@ test('a frame that is removed while it is written is not kept', async () => {
   expect(closed).toEqual(['a']);
   const cleared: DecodeFrame = async (onSize) => {
     disk.clear();
-    onSize(100);
+    await onSize(100);
     return decodedFile('never', 100);
   };
   expect(await disk.fill(a, 100, cleared)).toBe(false);
@@ -141,7 +189,7 @@ test('a frame that is removed while it is read is closed by its last reader', as
 
 test('a frame that is not read for a while is removed, also after it was moved', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const disk = createDiskTier<Key>({ maxBytes: 1000, directory, idleMs: 1000 });
+  const disk = createTier(1000, { idleMs: 1000 });
   const [a, b] = [key('a'), key('b')] as const;
   await add(disk, a, 100);
   const reader = disk.open(a);

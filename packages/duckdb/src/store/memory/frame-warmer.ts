@@ -8,7 +8,7 @@ import type { FrameContents, StoredFrame } from '../catalogue/stored-frame.ts';
 
 /** Loads frames into memory if they are read repeatedly, or decodes them on disk if they do not fit there. */
 export interface FrameWarmer {
-  /** Records a read from disk that does not load the frame. */
+  /** Records a read from disk that does not load the frame: how many rows it has, or its part of all columns. */
   coldRead(frame: StoredFrame, contents: FrameContents, rows: number): void;
   /** Cancels the load in progress. */
   close(): Promise<void>;
@@ -27,26 +27,27 @@ export interface FrameWarmerOptions {
   readonly unnamed: UnnamedFiles;
   readonly hot: HotTier<StoredFrame>;
   readonly disk: DiskTier<StoredFrame>;
-  readonly catalogue: Pick<Catalogue, 'acquire' | 'release'>;
+  readonly catalogue: Pick<Catalogue, 'acquire' | 'find' | 'release'>;
 }
 
 /**
  * Creates a warmer that loads a frame when its reads from disk have cost as much as reading the whole: whatever is read
- * next, the total is at most about twice the work. Loads one frame at a time.
+ * next, the total is at most about twice the work. Loads one frame at a time, and decodes one at a time.
  */
 export function createFrameWarmer(options: FrameWarmerOptions): FrameWarmer {
   const { reader, files, unnamed, hot, disk, catalogue } = options;
   const rowsRead = new WeakMap<StoredFrame, number>();
   const closing = new AbortController();
-  let warming: Promise<void> | undefined;
+  const warming = new Map<'disk' | 'memory', Promise<void>>();
 
-  async function warm(frame: StoredFrame, contents: FrameContents): Promise<void> {
+  async function warm(frame: StoredFrame, contents: FrameContents, tier: 'disk' | 'memory'): Promise<void> {
     catalogue.acquire(frame);
     try {
-      if (hot.mayHold(contents.arrowBytes)) await load(frame, contents);
+      if (tier === 'memory') await load(frame, contents);
       else if (!(await decodeOnDisk(frame, contents))) rowsRead.set(frame, -RETRY_TIMES * contents.rows);
     } finally {
       catalogue.release(frame);
+      warming.delete(tier);
     }
   }
 
@@ -84,13 +85,16 @@ export function createFrameWarmer(options: FrameWarmerOptions): FrameWarmer {
       if (rows === 0) return;
       const before = rowsRead.get(frame) ?? 0;
       rowsRead.set(frame, before + READ_ROWS + rows);
-      if (before < contents.rows || warming !== undefined || closing.signal.aborted) return;
+      const tier = hot.mayHold(contents.arrowBytes) ? 'memory' : 'disk';
+      if (before < contents.rows || warming.has(tier) || closing.signal.aborted) return;
+      // A reader of a frame that was replaced or dropped is its last one.
+      if (!frame.isForeign && catalogue.find(frame) !== frame) return;
       rowsRead.delete(frame);
-      warming = warm(frame, contents).finally(() => (warming = undefined));
+      warming.set(tier, warm(frame, contents, tier));
     },
     async close() {
       closing.abort();
-      await warming;
+      await Promise.all(warming.values());
     },
   };
 }
