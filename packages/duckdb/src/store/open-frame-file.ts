@@ -1,6 +1,5 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { ServiceError } from '@svc/errors';
 import { type ByteRange, encodeCsv, encodeNdjson, type FrameFile, type FrameStream } from '@svc/frames';
 import { encodeArrowFile } from '@svc/frames/internal';
 import { unlinkIfThere } from '../disk/durable-files.ts';
@@ -13,7 +12,7 @@ import { createEncodedFiles, type EncodedFiles, type EncodeTarget } from './enco
 import type { ContentReader } from './frame-contents.ts';
 import type { DiskTier } from './memory/disk-tier.ts';
 import type { OpenFrameFile } from './open-stored-frame.ts';
-import { changedFile } from './store-errors.ts';
+import { changedFile, isFullDisk } from './store-errors.ts';
 
 /** Opening a FIFO in place of the file must not block. */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
@@ -52,7 +51,8 @@ export function createOpenFrameFile(
     const path = format === 'parquet' && !contents.needsCopy ? parquetPath(frame) : undefined;
     if (path !== undefined) return openStored(frame, path, options.signal);
     return encoded.open(frame, contents, format, options).catch((error: unknown) => {
-      const isFull = error instanceof ServiceError && error.code === 'out_of_disk';
+      // Not if the files that are encoded take more than they may: then the disk is not full.
+      const isFull = error instanceof Error && isFullDisk(error.cause);
       if (!isFull || disk.usedBytes === 0) throw error;
       // Decoded frames are in the same directory.
       disk.clear();
