@@ -10,7 +10,7 @@ import { type Setting, setting } from './setting.ts';
 import { TRACE_SETTINGS } from './sections/trace-settings.ts';
 import { TLS_SETTINGS } from './sections/tls-settings.ts';
 import { TSDB_SETTINGS } from './sections/tsdb-settings.ts';
-import { byteCount, choice, decimal, integer, MAX_TIMER_MS, path, timerMs } from './value-type.ts';
+import { byteCount, bytesOrNone, choice, decimal, integer, MAX_TIMER_MS, path, timerMs } from './value-type.ts';
 
 /** All settings, by section and key as in the TOML file. */
 export const SETTINGS = {
@@ -109,14 +109,14 @@ export const SETTINGS = {
       example: 2,
     }),
     disk_cache_bytes: setting({
-      type: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'bytes'),
+      type: bytesOrNone,
       default: 10 * 2 ** 30,
       description:
         'Disk space, in bytes, for frames that are larger than the frame cache and are read repeatedly: their rows are kept decoded in the temporary directory, in at most half of the space that is free there. 0 turns this off; the default is 10 GiB.',
       example: 50 * 2 ** 30,
     }),
     min_free_bytes: setting({
-      type: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'bytes'),
+      type: bytesOrNone,
       default: 0,
       description:
         'Free disk space, in bytes, below which readiness probes fail, so that load balancers send uploads elsewhere; requests are still answered.',

@@ -57,6 +57,9 @@ export const timerMs: ValueType<number> = integer({ min: 1, max: MAX_TIMER_MS },
 /** A number of bytes, at least one. */
 export const byteCount: ValueType<number> = integer({ min: 1, max: Number.MAX_SAFE_INTEGER }, 'bytes');
 
+/** A number of bytes that may be 0. */
+export const bytesOrNone: ValueType<number> = integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'bytes');
+
 /** A positive number, fractions allowed. */
 export function decimal({ max, unit }: { max: number; unit: string }): ValueType<number> {
   const expected = `a number of ${unit} above 0, at most ${max}`;

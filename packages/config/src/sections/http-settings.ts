@@ -2,7 +2,7 @@ import { hostNames } from '../address.ts';
 import { origins } from '../http-url.ts';
 import { defaultHosts } from '../loopback.ts';
 import { type Setting, setting } from '../setting.ts';
-import { boolean, byteCount, choice, integer, timerMs } from '../value-type.ts';
+import { boolean, byteCount, bytesOrNone, choice, integer, timerMs } from '../value-type.ts';
 
 /** The section `http`. */
 export const HTTP_SETTINGS = {
@@ -84,7 +84,7 @@ export const HTTP_SETTINGS = {
     example: false,
   }),
   answer_cache_bytes: setting({
-    type: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'bytes'),
+    type: bytesOrNone,
     default: 64 * 2 ** 20,
     description:
       'Memory of the cache for short responses and the rows in them, in bytes; the default is 64 MiB, 0 disables the cache.',
