@@ -8,7 +8,7 @@ export const ANY_HOST = '0.0.0.0';
 
 /** Formats an address: `127.0.0.1:9000`, `[::1]:9000`. */
 export function formatAddress({ host, port }: Address): string {
-  return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function hostFromText(text: string): string | undefined {
