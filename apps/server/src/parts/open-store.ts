@@ -99,6 +99,8 @@ async function openDirectory(
     await Promise.all([files.close(), decoders.close()]);
     throw error;
   });
+  // The first request that reads the frame reports the error.
+  store.describeNewest().catch(() => undefined);
   const local = createSqlEngine({
     store,
     tempDirectory,

@@ -220,6 +220,7 @@ function storeOf(
       catalogue.release(found.frame);
       return infoOf(found.frame, found.contents, hot.has(found.frame));
     },
+    describeNewest: () => describeNewest(parts),
     list: (tenant, list = {}) => listFrames(parts, tenant, list),
     expire: (ref, ttlSeconds) => change(ref, () => expireFrame(parts, ref, ttlSeconds)),
     rename: (ref, handle) => change(ref, () => renameFrame(parts, ref, handle)),
@@ -271,6 +272,18 @@ async function acquireFrame(parts: StoreParts, ref: FrameRef): Promise<AcquiredF
       catalogue.release(frame);
       if (!isReadOnly || attempt === READ_ONLY_ATTEMPTS) throw error;
     }
+  }
+}
+
+async function describeNewest({ catalogue, reader }: StoreParts): Promise<void> {
+  const [first, ...others] = catalogue.needed().current;
+  if (first === undefined) return;
+  const newest = others.reduce((best, frame) => (frame.created > best.created ? frame : best), first);
+  catalogue.acquire(newest);
+  try {
+    await reader.describe(newest);
+  } finally {
+    catalogue.release(newest);
   }
 }
 

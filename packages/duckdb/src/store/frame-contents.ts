@@ -23,7 +23,7 @@ import {
 
 /** Reads the files of frames in any format. */
 export interface ContentReader {
-  /** Describes the files of a frame. Reads them, or the manifest that lists them, on the first call. */
+  /** Describes the files of a frame. Reads them, or the manifest that lists them, once for all callers. */
   describe(frame: StoredFrame): Promise<FrameContents>;
   /** Reads the rows of a frame. Errors name the frame. */
   read(frame: StoredFrame, contents: FrameContents, part: ReadPart): FrameStream;
@@ -82,23 +82,24 @@ export function createContentReader(options: ContentReaderOptions): ContentReade
     return { schema: new Schema(chosen, contents.schema.metadata), batches: batches() };
   }
 
+  const describe = onceAtATime(async (frame: StoredFrame): Promise<FrameContents> => {
+    if (frame.failure) throw frame.failure;
+    try {
+      frame.contents = frame.isManifest
+        ? await describeListed(frame, readManifest)
+        : await describeFile(frame, describeSource, options);
+      frame.fileBytes = frame.contents.fileBytes;
+      return frame.contents;
+    } catch (error) {
+      const failure = await failureOf(frame, error);
+      // A foreign file that changes becomes another frame. One of ours may be restored, so it is read again next time.
+      if (frame.isForeign && (isDamage(error) || failure.code === 'payload_too_large')) frame.failure = failure;
+      throw failure;
+    }
+  });
+
   return {
-    async describe(frame) {
-      if (frame.contents) return frame.contents;
-      if (frame.failure) throw frame.failure;
-      try {
-        frame.contents = frame.isManifest
-          ? await describeListed(frame, readManifest)
-          : await describeFile(frame, describeSource, options);
-        frame.fileBytes = frame.contents.fileBytes;
-        return frame.contents;
-      } catch (error) {
-        const failure = await failureOf(frame, error);
-        // A foreign file that changes becomes another frame. One of ours may be restored, so it is read again next time.
-        if (frame.isForeign && (isDamage(error) || failure.code === 'payload_too_large')) frame.failure = failure;
-        throw failure;
-      }
-    },
+    describe: async (frame) => frame.contents ?? describe(frame),
     read(frame, contents, part) {
       const { schema, batches } = readSource(frame, contents, part);
       async function* named(): AsyncGenerator<RecordBatch> {
@@ -126,6 +127,18 @@ export function createContentReader(options: ContentReaderOptions): ContentReade
         throw verify.signal?.aborted ? error : await failureOf(frame, error);
       }
     },
+  };
+}
+
+/** Calls a function once for all who ask for the same object while it runs. */
+function onceAtATime<Key extends object, T>(call: (key: Key) => Promise<T>): (key: Key) => Promise<T> {
+  const running = new WeakMap<Key, Promise<T>>();
+  return (key) => {
+    const known = running.get(key);
+    if (known !== undefined) return known;
+    const started = call(key).finally(() => running.delete(key));
+    running.set(key, started);
+    return started;
   };
 }
 

@@ -75,6 +75,25 @@ describe('after a restart', () => {
     expect(await readdir(elsewhere)).toHaveLength(1);
   });
 
+  test('the newest frame is described ahead, once for all who ask', async () => {
+    await leaveVersion(`older@${at(5)}.parquet`, 5);
+    await leaveVersion(`newest@${at(7)}.parquet`, 7);
+    await leaveVersion(`middle@${at(6)}.parquet`, 6);
+    const files = createArrowFrameFiles();
+    const described = vi.spyOn(files, 'describe');
+    const store = await fixture.open({ files });
+    const [, info] = await Promise.all([store.describeNewest(), store.describe(refOf('newest'))]);
+    expect(info).toMatchObject({ handle: 'newest', rows: 7 });
+    await rowsOf(store, refOf('newest'));
+    expect(described).toHaveBeenCalledTimes(1);
+    expect(described.mock.lastCall?.[0]).toHaveLength(1);
+  });
+
+  test('there may be no frame to describe ahead', async () => {
+    const store = await fixture.open();
+    await expect(store.describeNewest()).resolves.toBeUndefined();
+  });
+
   test('the newest version counts, whatever the case of its handle', async () => {
     await leaveVersion(`trades@${at(5)}.parquet`, 5);
     await leaveVersion(`Trades@${at(6)}.parquet`, 6);
