@@ -49,6 +49,7 @@ export function createFileHandler(
       // One per request: a second statement on a connection ends the result of the first.
       const connection = await instance.connect();
       let repeated: NodeJS.Timeout | undefined;
+      let isDone = false;
       const stopListening = onAbort(active.signal, () => {
         connection.interrupt();
         // DuckDB ignores an interrupt that arrives before the statement starts: repeat it.
@@ -57,11 +58,13 @@ export function createFileHandler(
       try {
         if (active.signal.aborted) throw new CancelledError();
         for (const sql of request.setup ?? []) await connection.run(sql);
-        return await handle({ connection, uploads, verifier, longReads }, active, request);
+        const response = await handle({ connection, uploads, verifier, longReads }, active, request);
+        isDone = true;
+        return response;
       } finally {
         stopListening();
         clearInterval(repeated);
-        await endResult(connection);
+        if (!isDone) await endResult(connection);
         connection.disconnectSync();
         freeMemory();
       }
