@@ -7,6 +7,8 @@ import {
   createParquetEncoder,
   createPrivateDirectory,
   createSqlEngine,
+  type DuckdbFrameFiles,
+  type DurableStore,
   type FrameCacheState,
   type OnSpans,
   type StoreProblem,
@@ -76,8 +78,6 @@ async function openDirectory(
     conversionTimeoutMs: storage.conversion_timeout_ms,
     maxConversionBytes: storage.max_conversion_bytes,
   });
-  // The first request that needs the child reports the error.
-  files.warm().catch(() => undefined);
   const decoders = createDecoders({ maxBytes: DECODE_BYTES });
   const { algorithm, level } = compression;
   const store = await createDurableStore({
@@ -99,8 +99,8 @@ async function openDirectory(
     await Promise.all([files.close(), decoders.close()]);
     throw error;
   });
-  // The first request that reads the frame reports the error.
-  store.describeNewest().catch(() => undefined);
+  // The first request that needs the child reports the error.
+  warm(store, files).catch(() => undefined);
   const local = createSqlEngine({
     store,
     tempDirectory,
@@ -119,6 +119,11 @@ async function openDirectory(
     encodeParquet: createParquetEncoder(files, { directory: tempDirectory }),
     frameCache: () => store.cacheState(),
   };
+}
+
+/** Makes the child ready for the first request, with what that most often needs. */
+async function warm(store: DurableStore, files: DuckdbFrameFiles): Promise<void> {
+  if (!(await store.describeNewest())) await files.warm();
 }
 
 /** Reports the start and the end of a child. */

@@ -275,13 +275,14 @@ async function acquireFrame(parts: StoreParts, ref: FrameRef): Promise<AcquiredF
   }
 }
 
-async function describeNewest({ catalogue, reader }: StoreParts): Promise<void> {
+async function describeNewest({ catalogue, reader }: StoreParts): Promise<boolean> {
   const [first, ...others] = catalogue.needed().current;
-  if (first === undefined) return;
+  if (first === undefined) return false;
   const newest = others.reduce((best, frame) => (frame.created > best.created ? frame : best), first);
   catalogue.acquire(newest);
   try {
     await reader.describe(newest);
+    return true;
   } finally {
     catalogue.release(newest);
   }

@@ -62,8 +62,11 @@ export interface FrameCacheState {
 /** A store whose frames are files, which `createSqlEngine` can query. */
 export interface DurableStore extends Store, SqlFrames {
   readonly handles: SqlFrames['handles'];
-  /** Describes the newest frame that was put, for the first request after a start: most often it reads this one. */
-  describeNewest(): Promise<void>;
+  /**
+   * Describes the newest frame that was put, which the first request after a start most often reads. False if there is
+   * none.
+   */
+  describeNewest(): Promise<boolean>;
   /** Returns the state of the cache of frames. */
   cacheState(): FrameCacheState;
   /** Compares the files of all frames that were put with their checksums, including those that were verified before. */
