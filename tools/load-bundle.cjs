@@ -1,6 +1,6 @@
 // Loads the files of a bundle, where it is copied as `load.cjs`, with their V8 code cache: compiling takes as long as the
 // rest of a start. With another version of Node, or other V8 flags, the code is compiled again.
-const { existsSync, readFileSync } = require('node:fs');
+const { closeSync, existsSync, fstatSync, openSync, readSync } = require('node:fs');
 const { createRequire } = require('node:module');
 const { Script } = require('node:vm');
 
@@ -8,6 +8,8 @@ const CODE_SUFFIX = '.code';
 const NATIVE = '@duckdb/node-bindings';
 /** The loaders of musl, by architecture. */
 const MUSL = { x64: '/lib/ld-musl-x86_64.so.1', arm64: '/lib/ld-musl-aarch64.so.1' };
+/** Larger than most files. */
+const BUFFER_BYTES = 1024 * 1024;
 const modules = new Map();
 
 /** Returns the exports of a file of the bundle. */
@@ -17,7 +19,8 @@ function load(fileName) {
   const module = { exports: {} };
   modules.set(fileName, module);
   const file = `${__dirname}/${fileName}`;
-  const run = compile(file, readCode(codeFileOf(file))).runInThisContext();
+  const text = textOf(file);
+  const run = toScript(file, text, readCode(codeFileOf(file))).runInThisContext();
   run(module.exports, requireNear, module, file, __dirname);
   return module.exports;
 }
@@ -45,18 +48,45 @@ function codeFileOf(file) {
   return `${file}.${process.version}-${process.arch}${CODE_SUFFIX}`;
 }
 
+/** Returns a code cache, valid until the next file is read, or undefined. */
 function readCode(file) {
   try {
-    return readFileSync(file);
+    return read(file);
   } catch {
     return undefined;
   }
 }
 
-/** Compiles a file of a bundle to a function, from its code cache if that is valid. */
+/** Compiles a file of a bundle to a function, from a code cache if that is valid. */
 function compile(file, code) {
-  // Bundles are ASCII; latin1 is the fastest way to read them.
-  return new Script(readFileSync(file, 'latin1'), { filename: file, cachedData: code });
+  return toScript(file, textOf(file), code);
+}
+
+function toScript(file, text, code) {
+  return new Script(text, { filename: file, cachedData: code });
+}
+
+/** Reads a file of a bundle. Bundles are ASCII; latin1 is the fastest way to read them. */
+function textOf(file) {
+  return read(file).latin1Slice();
+}
+
+let buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+
+/** Reads a file into memory that the next call reuses: the first use of new memory takes longer than the read. */
+function read(file) {
+  const descriptor = openSync(file);
+  try {
+    const { size } = fstatSync(descriptor);
+    if (size > buffer.length) buffer = Buffer.allocUnsafeSlow(size);
+    let length = 0;
+    for (let bytes = size; bytes > 0 && length < size; length += bytes) {
+      bytes = readSync(descriptor, buffer, length, size - length);
+    }
+    return buffer.subarray(0, length);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 module.exports = { load, compile, codeFileOf, CODE_SUFFIX };
