@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -18,12 +18,21 @@ process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
   rmSync(home, { recursive: true, force: true });
 });
+// By default a signal ends this process without that.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.once(signal, () => process.exit(128 + constants.signals[signal]));
+}
 
-/** Starts the server. It inherits standard output unless `stdout` is `pipe`; its errors are shown. */
-export async function startServer(args = [], { env = {}, stdout = 'inherit' } = {}) {
+/**
+ * Starts the server. It inherits standard output unless `stdout` is `pipe`; its errors are shown. It is killed when
+ * `signal` is aborted.
+ */
+export async function startServer(args = [], { env = {}, stdout = 'inherit', signal } = {}) {
   const child = spawn(process.execPath, [BINARY, ...LOCAL_LISTENERS, ...LOGGING, ...args], {
     stdio: ['ignore', stdout, 'pipe'],
     env: { PATH: process.env.PATH, TMPDIR: tmpdir(), HOME: home, ...env },
+    signal,
+    killSignal: 'SIGKILL',
   });
   children.add(child);
   const exited = once(child, 'exit').finally(() => children.delete(child));
