@@ -1,5 +1,6 @@
 // ROAPI on the Parquet file, which it reads into memory at its start.
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePorts } from '../../tools/free-ports.js';
@@ -22,6 +23,7 @@ export const roapi = {
     const args = ['--table', `${name}=${files.parquet}`, '--addr-http', http, ...others];
     const startedAt = performance.now();
     const child = spawn(program, args, { stdio: 'ignore', env: { PATH: process.env.PATH } });
+    const exited = once(child, 'exit');
     const url = `http://${http}`;
     await untilReady(`${url}/api/tables/${name}?limit=${FIRST_ROWS}`, child, POLL_MS);
     const startMs = performance.now() - startedAt;
@@ -43,7 +45,10 @@ export const roapi = {
       all: (format) => ({ path: `/api/tables/${name}`, headers: { accept: TYPES[format] } }),
       sql,
       rowsOf: (bytes) => JSON.parse(bytes).map((row) => Object.values(row)),
-      stop: () => child.kill('SIGKILL'),
+      stop: () => {
+        child.kill('SIGKILL');
+        return exited;
+      },
     };
   },
 };
