@@ -1,14 +1,16 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readBoundedFile, readFailure } from './bounded-file.ts';
 
 /** A named pipe. */
 function makePipe(): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-pipe-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  onTestFinished(() => rm(folder, { recursive: true }));
   const path = join(folder, 'pipe');
   execFileSync('mkfifo', [path]);
   return path;
@@ -32,6 +34,21 @@ describe.skipIf(process.platform === 'win32')('a pipe', () => {
     const path = makePipe();
     writeInto(path, '123456789');
     expect(readBoundedFile(path, 3)).toHaveLength(4);
+  });
+
+  test('does not change how Node resolves links afterwards', () => {
+    const path = makePipe();
+    const folder = realpathSync(dirname(path));
+    mkdirSync(join(folder, 'package'));
+    for (const name of ['first.js', 'second.js']) writeFileSync(join(folder, 'package', name), '');
+    symlinkSync('package', join(folder, 'link'));
+    const { resolve } = createRequire(import.meta.url);
+    resolve(join(folder, 'link', 'first.js'));
+    // What was looked at before, by any test, is forgotten.
+    statSync(folder);
+    writeInto(path, 'text');
+    readBoundedFile(path, 100);
+    expect(resolve(join(folder, 'link', 'second.js'))).toBe(join(folder, 'package', 'second.js'));
   });
 
   test('that nothing writes to is an error after a timeout', () => {

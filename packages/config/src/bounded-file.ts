@@ -25,7 +25,8 @@ export function readBoundedFile(path: string, maxBytes: number, pipeMs: number =
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const bytes = new Uint8Array(maxBytes + 1);
-    const isPipe = fstatSync(file).isFIFO();
+    // Without `bigint`, Node keeps the result where `import` looks next, and stops at links because of it.
+    const isPipe = fstatSync(file, { bigint: true }).isFIFO();
     let length = 0;
     for (let count = -1; count !== 0 && length < bytes.length; length += count) {
       const rest = bytes.subarray(length);

@@ -46,7 +46,8 @@ export function createOutput(stream: OutputStream): Output {
 
 function isRegularFile(fd: number): boolean {
   try {
-    return fstatSync(fd).isFile();
+    // Without `bigint`, Node keeps the result where `import` looks next: after a pipe, it stops at links.
+    return fstatSync(fd, { bigint: true }).isFile();
   } catch {
     // Closed by the parent process.
     return false;
