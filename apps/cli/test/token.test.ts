@@ -90,6 +90,13 @@ describe('the token of a request', () => {
     expect(stderr).toContain(message);
     expect(stderr).not.toContain('svc_secret');
   });
+
+  test.skipIf(process.platform === 'win32')('is not read from a device without an end', async () => {
+    expect(await run(['ping', '--token-file', '/dev/zero'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('has more than 16384 bytes.'),
+    });
+  });
 });
 
 test('--tenant selects the frames of a directory, and is refused for a server', { tags: ['slow'] }, async () => {
