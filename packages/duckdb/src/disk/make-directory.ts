@@ -1,21 +1,14 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { hasCode, syncDirectory } from './durable-files.ts';
-
-const inProgress = new Map<string, Promise<void>>();
+import { onceAtATime } from './once-at-a-time.ts';
 
 /**
  * Creates a directory and its missing parents, and flushes each new name. Node's recursive `mkdir` loops forever if
- * creating fails with ENOENT, as it does below /proc.
+ * creating fails with ENOENT, as it does below /proc. A second caller waits for the first: the directory may exist
+ * already, but its name is not flushed yet.
  */
-export function makeDirectory(path: string): Promise<void> {
-  const known = inProgress.get(path);
-  // The directory may exist already, but its name is not flushed yet.
-  if (known !== undefined) return known;
-  const made = makeWithParents(path).finally(() => inProgress.delete(path));
-  inProgress.set(path, made);
-  return made;
-}
+export const makeDirectory: (path: string) => Promise<void> = onceAtATime(makeWithParents);
 
 async function makeWithParents(path: string): Promise<void> {
   try {

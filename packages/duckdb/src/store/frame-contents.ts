@@ -9,6 +9,7 @@ import { versionOfFile } from '../wire/file-version.ts';
 import type { Manifest } from './catalogue/manifest.ts';
 import { describeArrow, readArrow } from './foreign/arrow-file.ts';
 import { hasCode } from '../disk/durable-files.ts';
+import { onceAtATime } from '../disk/once-at-a-time.ts';
 import type { ParquetFile } from './parquet-copies.ts';
 import { isDamage, missingFile, unreadableFrame } from './store-errors.ts';
 import { checkUnchanged, whileUnchanged } from './foreign/check-unchanged.ts';
@@ -127,18 +128,6 @@ export function createContentReader(options: ContentReaderOptions): ContentReade
         throw verify.signal?.aborted ? error : await failureOf(frame, error);
       }
     },
-  };
-}
-
-/** Calls a function once for all who ask for the same object while it runs. */
-function onceAtATime<Key extends object, T>(call: (key: Key) => Promise<T>): (key: Key) => Promise<T> {
-  const running = new WeakMap<Key, Promise<T>>();
-  return (key) => {
-    const known = running.get(key);
-    if (known !== undefined) return known;
-    const started = call(key).finally(() => running.delete(key));
-    running.set(key, started);
-    return started;
   };
 }
 
