@@ -25,7 +25,7 @@ export function readBoundedFile(path: string, maxBytes: number, pipeMs: number =
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const bytes = new Uint8Array(maxBytes + 1);
-    // Without `bigint`, Node keeps the result where `import` looks next, and stops at links because of it.
+    // After a plain stat of a pipe, Node does not follow some links when it resolves imports. `bigint` avoids that.
     const isPipe = fstatSync(file, { bigint: true }).isFIFO();
     let length = 0;
     for (let count = -1; count !== 0 && length < bytes.length; length += count) {

@@ -46,7 +46,7 @@ export function createOutput(stream: OutputStream): Output {
 
 function isRegularFile(fd: number): boolean {
   try {
-    // Without `bigint`, Node keeps the result where `import` looks next: after a pipe, it stops at links.
+    // After a plain stat of a pipe, Node does not follow some links when it resolves imports. `bigint` avoids that.
     return fstatSync(fd, { bigint: true }).isFile();
   } catch {
     // Closed by the parent process.
