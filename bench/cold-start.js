@@ -7,11 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { freePorts } from '../tools/free-ports.js';
 import { startServer } from '../tools/server-process.js';
 import { provideDataSet } from './data-set.js';
+import { median } from './measure.js';
 import { roapi } from './peers/roapi.js';
 import { FIRST_ROWS, POLL_MS, untilReady } from './peers/until-ready.js';
 import { putFrame } from './put-frame.js';
 import { interleave, writeResults } from './interleave.js';
-import { median } from './measure.js';
 
 const ROWS = 1_000_000;
 const ROUNDS = 41;
