@@ -20,8 +20,6 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
 /** Files at the top of `src` that start or export everything. */
 const ENTRY_POINTS = new Set(['index.ts', 'internal.ts', 'main.ts', 'package-version.ts', 'run-cli.ts']);
 
-const MAX_FILES_IN_A_FOLDER = 30;
-
 const folders = ['packages', 'apps'].flatMap((parent) =>
   readdirSync(join(root, parent)).map((name) => join(parent, name)),
 );
@@ -106,10 +104,4 @@ test('the program of a child imports wire/ alone, and nothing imports it', () =>
     )
     .map(({ path, imported }) => `${path} imports ${imported}`);
   expect(wrong).toEqual([]);
-});
-
-test(`no source folder has more than ${MAX_FILES_IN_A_FOLDER} files`, () => {
-  const counts = new Map<string, number>();
-  for (const path of sources) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
-  expect([...counts].filter(([, count]) => count > MAX_FILES_IN_A_FOLDER)).toEqual([]);
 });
