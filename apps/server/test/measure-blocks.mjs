@@ -1,0 +1,27 @@
+// Preloaded into the server: on SIGUSR2, writes to the log how long the longest piece of work has kept the event loop since
+// the last signal. It counts the CPU time of the main thread, because on a busy machine a thread also waits for a core.
+import { openSync, readSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
+
+// Worker threads and child processes inherit NODE_OPTIONS.
+if (isMainThread && process.argv[1]?.endsWith('bin/server.js')) {
+  const schedule = openSync(`/proc/self/task/${process.pid}/schedstat`, 'r');
+  const bytes = Buffer.alloc(64);
+  const cpuMs = () => {
+    const length = readSync(schedule, bytes, 0, bytes.length, 0);
+    return Number(bytes.toString('latin1', 0, length).split(' ', 1)[0]) / 1e6;
+  };
+
+  let longestMs = 0;
+  let last = cpuMs();
+  // A timer is late by as long as a piece of work keeps the loop.
+  setInterval(() => {
+    const now = cpuMs();
+    longestMs = Math.max(longestMs, now - last);
+    last = now;
+  }, 1).unref();
+  process.on('SIGUSR2', () => {
+    process.stderr.write(`${JSON.stringify({ level: 'test', message: 'longest block', ms: longestMs })}\n`);
+    longestMs = 0;
+  });
+}
