@@ -14,6 +14,7 @@ const ISOLATED = ['exec-app', 'decoders', 'json-memory', 'dictionary-values', 'f
 const SERVER = ['apps/server/test/**', 'packages/client/test/**'];
 const SERVER_TESTS = SERVER.map((folder) => `${folder}/*.test.ts`);
 const SERVER_SETUP = ['apps/server/test/setup.ts'];
+const PROCESS_SETUP = ['test/setup.ts'];
 /** Long tests; the file beside each has a sample of them. */
 const SLOW = '**/*.slow.test.ts';
 /** Tests of random values run in both tiers: test/tier.ts says how many values in which. */
@@ -49,6 +50,7 @@ export default defineConfig({
           name: 'process',
           include: PROCESS.map((folder) => `${folder}/*.test.ts`),
           exclude: [...configDefaults.exclude, SLOW, ...SERVER_TESTS],
+          setupFiles: PROCESS_SETUP,
           isolate: false,
         },
       },
@@ -75,7 +77,7 @@ export default defineConfig({
             `${folder}/${PROPERTIES}`,
           ]),
           provide: { tier: 'thorough' },
-          setupFiles: SERVER_SETUP,
+          setupFiles: [...PROCESS_SETUP, ...SERVER_SETUP],
           testTimeout: 120_000,
         },
       },
