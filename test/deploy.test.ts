@@ -6,6 +6,13 @@ const alerts = [...read('deploy/prometheus/alerts.yml').matchAll(/- alert: (\w+)
   ([, name, severity]) => [name, severity],
 );
 
+test('the base image of the container has a digest, which Dependabot renews', () => {
+  const [base, ...later] = [...read('deploy/container/Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, image]) => image);
+  expect(base).toMatch(/^docker\.io\/library\/node:24-slim@sha256:[0-9a-f]{64}$/);
+  expect(later).toEqual(['node', 'node']);
+  expect(read('.github/dependabot.yml')).toMatch(/package-ecosystem: docker\n {4}directory: \/deploy\/container\n/);
+});
+
 test('docs/operating.md says what to do about each alert', () => {
   const rows = [...read('docs/operating.md').matchAll(/^\| `(Svc\w+)` +\| (\w+) +\| (.+?) +\|$/gm)];
   expect(rows.map(([, name, severity]) => [name, severity])).toEqual(alerts);

@@ -266,9 +266,13 @@ describe('files', () => {
   });
 });
 
-test('workflows pin actions by commit, and end in time', () => {
+test('workflows pin actions by commit, keep no credentials, and end in time', () => {
   const workflows = allFiles.filter((path) => path.startsWith('.github/workflows/'));
   expect(findings(workflows, /\buses: (?!\S+@[0-9a-f]{40} # v\d+\.\d+\.\d+$)/)).toEqual([]);
+  const kept = workflows.filter((path) =>
+    /actions\/checkout@\S+ # \S+\n(?! +with:\n +persist-credentials: false\n)/.test(read(path)),
+  );
+  expect(kept).toEqual([]);
   const count = (path: string, pattern: RegExp): number => read(path).match(pattern)?.length ?? 0;
   const endless = workflows.filter((path) => count(path, /runs-on:/g) !== count(path, /timeout-minutes:/g));
   expect(endless).toEqual([]);
@@ -443,5 +447,10 @@ test('the pages of the console, which run in browsers, import only the client of
 });
 
 test('the pnpm that is installed is the one that installs', () => {
-  expect(rootManifest.packageManager).toBe(`pnpm@${rootManifest.devDependencies?.['pnpm']}`);
+  const [version, hash] = rootManifest.packageManager?.split('+') ?? [];
+  expect(version).toBe(`pnpm@${rootManifest.devDependencies?.['pnpm']}`);
+  // Corepack's form of the checksum that the lockfile has.
+  const [, integrity = ''] =
+    /^ {2}pnpm@\S+:\n {4}resolution: \{integrity: sha512-(\S+?)\}/m.exec(read('pnpm-lock.yaml')) ?? [];
+  expect(hash).toBe(`sha512.${Buffer.from(integrity, 'base64').toString('hex')}`);
 });

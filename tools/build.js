@@ -12,7 +12,9 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const lockFile = `${root}node_modules/.build-lock`;
 const stampFile = `${root}node_modules/.build-stamp`;
-const { packageManager, engines } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+const { packageManager: pinned, engines } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+// Corepack checks the hash after the version. npx does not take it: npm checks what the registry says.
+const [packageManager] = pinned.split('+', 1);
 const isWindows = process.platform === 'win32';
 const isOnlyBinaries = process.argv.includes('--binaries');
 

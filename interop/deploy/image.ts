@@ -17,8 +17,8 @@ import { provideDebian } from '../../tools/debian-packages.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The base image of the Dockerfile. */
-const BASE = 'docker.io/library/node:24-slim';
+/** Stands for the base image of the Dockerfile, which has a digest. */
+const BASE = 'localhost/node:24-slim';
 
 /** The packages of a system that can run Node and a shell. */
 const SYSTEM = [
@@ -56,7 +56,7 @@ export interface BuiltImage {
   remove(): void;
 }
 
-/** Builds the Dockerfile, unchanged, with buildah. The base image has the name of Node's and is made of this machine's. */
+/** Builds the Dockerfile with buildah, on a base image that is made of this machine's Node. */
 export function buildImage(): BuiltImage {
   const folder = mkdtempSync(join(tmpdir(), 'svc-image-'));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
@@ -70,7 +70,7 @@ export function buildImage(): BuiltImage {
     buildah('config', ...variables.flatMap((variable) => ['--env', variable]), base);
     buildah('commit', '--quiet', ...policy, base, BASE);
     const build = ['--pull-never', '--isolation', 'chroot', '--network', 'host', '--format', 'docker', ...policy];
-    buildah('bud', ...build, '--build-arg', 'VERSION=1.2.3', '-f', 'deploy/container/Dockerfile', '-t', 'svc', '.');
+    buildah('bud', ...build, '--from', BASE, '--build-arg', 'VERSION=1.2.3', '-f', 'deploy/container/Dockerfile', '-t', 'svc', '.');
     const container = buildah('from', '--pull-never', ...policy, 'localhost/svc');
     const { Docker } = JSON.parse(buildah('inspect', '--type', 'image', 'localhost/svc'));
     const sizes: { names: string[]; size: string }[] = JSON.parse(buildah('images', '--json'));
