@@ -85,7 +85,7 @@ describe('tsdb.forward = all', () => {
       await ask('POST', '/imp', 'tsdb', 'a,b'),
     ];
     expect(refused.map(([status]) => status)).toEqual([403, 403, 403]);
-    expect((await server.fetch('/settings')).status).toBe(401);
+    expect((await server.fetch('/settings', { method: 'PUT', body: '{}' })).status).toBe(401);
     expect(requests).toHaveLength(before);
     expect((await ask('GET', '/warnings', 'tsdb'))[0]).toBe(200);
     const lines = server.log.filter(({ message }) => message === 'audit');
@@ -95,6 +95,17 @@ describe('tsdb.forward = all', () => {
       { operation: 'forwardChange', outcome: 'permission_denied' },
       { outcome: 'unauthenticated' },
     ]);
+  });
+
+  test('without credentials, /settings has the versions of line protocol alone, as without forwarding', async () => {
+    const before = requests.length;
+    const response = await server.fetch('/settings');
+    expect([response.status, await response.json(), requests.length]).toEqual([
+      200,
+      { config: { 'line.proto.support.versions': [1], 'cairo.max.file.name.length': 127 } },
+      before,
+    ]);
+    expect((await server.fetch('/settings', { headers: { authorization: 'Bearer wrong' } })).status).toBe(401);
   });
 
   test.each([

@@ -6,10 +6,11 @@ import type { EndpointTable } from './endpoints/endpoint-table.ts';
 import { API_ENDPOINTS } from './endpoints/endpoints.ts';
 import { LINE_ENDPOINTS } from './endpoints/line-endpoints.ts';
 import { QUESTDB_ENDPOINTS } from './endpoints/questdb-endpoints.ts';
-import { type Authenticate, hasCallers } from './endpoint.ts';
+import { answerRequest, type Authenticate, hasCallers } from './endpoint.ts';
 import type { ExecEnv } from './request-context.ts';
 import { execHandlers, expHandlers } from './exec-endpoint.ts';
 import { fileHandlers } from './files/files-endpoint.ts';
+import { forwardHandler } from './forward-all/forward-handler.ts';
 import { frameHandlers, frameListHandlers } from './frames-endpoint.ts';
 import { docsHandlers } from './docs-page/docs-endpoint.ts';
 import { lineHandlers } from './lines/lines-endpoint.ts';
@@ -109,9 +110,18 @@ export function createExecApp(options: ExecAppOptions): Hono<ExecEnv> {
       isHostAuthenticated: authenticate !== undefined,
     }),
   });
+  const settings = settingsHandlers(service, defaultEngine, state.hasCallers);
+  if (forwardsAll && state.hasCallers) {
+    // Without credentials, the same as without forwarding. Other methods are those of the database.
+    const forward = forwardHandler(service);
+    app.get('/settings', (c) =>
+      answerRequest(c, { ...endpoint, access: 'optional' }, (context) =>
+        context.call.caller === undefined ? settings.GET(context) : forward(context),
+      ),
+    );
+  }
   if (!forwardsAll) {
     const lines = lineHandlers(service);
-    const settings = settingsHandlers(service, defaultEngine);
     const handlers = { '/write': lines, '/api/v2/write': lines, '/settings': settings };
     addEndpoints(app, LINE_ENDPOINTS, endpoint, handlers);
   }

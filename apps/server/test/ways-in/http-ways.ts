@@ -200,7 +200,7 @@ const QUERY_WAYS: readonly Way[] = [
   { entries: ['HEAD /info'], send: http('/info', HEAD) },
 ];
 
-const OPEN_WAYS: readonly Way[] = ['/ping', '/settings', '/ready', '/readyz', '/livez', '/docs', '/'].flatMap(
+const OPEN_WAYS: readonly Way[] = ['/ping', '/ready', '/readyz', '/livez', '/docs', '/'].flatMap(
   (path): Way[] => [
     { entries: [`GET ${path}`], access: 'open', send: http(path) },
     { entries: [`HEAD ${path}`], access: 'open', send: http(path, HEAD) },
@@ -219,6 +219,8 @@ export const HTTP_WAYS: readonly Way[] = [
   ...OPEN_WAYS,
   { entries: ['GET /chk'], ...TSDB, send: http('/chk?f=json&j=x') },
   { entries: ['HEAD /chk'], operation: 'forward', allowed: 'method_not_allowed', send: http('/chk?f=json&j=x', HEAD) },
+  { entries: ['GET /settings'], access: 'optional', send: http('/settings') },
+  { entries: ['HEAD /settings'], access: 'optional', send: http('/settings', HEAD) },
   { entries: ['GET /health'], access: 'optional', send: http('/health') },
   { entries: ['HEAD /health'], access: 'optional', send: http('/health', HEAD) },
   { entries: ['GET /docs/:file'], access: 'open', send: http('/docs/docs.js') },

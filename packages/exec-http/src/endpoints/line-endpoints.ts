@@ -47,7 +47,7 @@ export const LINE_ENDPOINTS = {
   },
   '/settings': {
     group: 'Server',
-    access: 'open',
+    access: 'optional',
     methods: {
       GET: {
         id: 'settings',

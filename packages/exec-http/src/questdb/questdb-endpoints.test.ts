@@ -1,5 +1,6 @@
+import { unauthenticated } from '@svc/auth';
 import { ServiceError } from '@svc/errors';
-import { createMemoryStore } from '@svc/frames';
+import { type Caller, createMemoryStore } from '@svc/frames';
 import { createService } from '@svc/service';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createExecApp } from '../create-exec-app.ts';
@@ -65,6 +66,20 @@ test('/settings has what the console of QuestDB asks for, and /warnings is empty
     },
   ]);
   expect(await ask('/warnings')).toEqual([200, 'application/json; charset=utf-8', '[]']);
+});
+
+test('/settings without credentials has the versions of line protocol alone', async () => {
+  const authenticate = ({ headers }: Request): Caller => {
+    if (!headers.has('cookie')) throw unauthenticated('There is no session.');
+    return { id: 'ada', tenant: 'default', permissions: new Set() };
+  };
+  const closed = createExecApp({ service, defaultEngine: 'local', authenticate });
+  const config = async (headers: Record<string, string>): Promise<unknown> =>
+    (await closed.request('/settings', { headers })).json();
+  expect(await config({})).toEqual({
+    config: { 'line.proto.support.versions': [1], 'cairo.max.file.name.length': 127 },
+  });
+  expect(await config({ cookie: 'session=1' })).toMatchObject({ config: { 'release.version': '1.2.3' } });
 });
 
 describe('where SQL is for the database by default', () => {
