@@ -10,8 +10,8 @@ const LAYERS = [
   ['server', 'cli'],
   ['exec-http', 'grpc', 'console'],
   ['service'],
-  ['duckdb', 'scheduler', 'tsdb-proxy'],
-  ['frames', 'config', 'proto', 'auth', 'client'],
+  ['duckdb', 'scheduler', 'tsdb-proxy', 'auth'],
+  ['frames', 'config', 'proto', 'client'],
   ['errors'],
 ] as const;
 
@@ -429,6 +429,17 @@ describe.each(byName)('@svc/%s', (name, one) => {
     expect(shown.filter((library) => manifest.peerDependencies?.[library] === undefined)).toEqual([]);
     expect(SHOWN_LIBRARIES.filter((library) => !isApp && manifest.dependencies?.[library] !== undefined)).toEqual([]);
   });
+});
+
+// The pages of the console import only this entry point of the client: it has some public names, too.
+test.each(byName.filter(([name]) => name !== 'client'))('@svc/%s/internal exports no public name', (_name, one) => {
+  const [publicly = [], internally = []] = ['index.ts', 'internal.ts'].map((file) =>
+    entryPoints(one)
+      .filter((path) => basename(path) === file && basename(dirname(path)) === 'src')
+      .flatMap(exportsOf)
+      .map(({ name }) => name),
+  );
+  expect(internally.filter((name) => publicly.includes(name))).toEqual([]);
 });
 
 test.each(workspaces.map((one) => [one.manifest.name, one] as const))(

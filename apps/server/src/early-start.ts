@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
-import { type ChildLink, startChild } from '@svc/duckdb';
+import type { ChildLink } from '@svc/duckdb';
+import { startChild } from '@svc/duckdb/internal';
 import { exitOnSignal } from './wait-for-signal.ts';
 
 /** The engine child, which starts before the settings are read: it takes longest and depends on none of them. */

@@ -3,9 +3,9 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import type { Caller } from '@svc/frames';
 import type { AuthEvent } from './auth-event.ts';
 import { openAuthenticator } from './authenticator.ts';
-import type { Caller } from './caller.ts';
 import { createToken, formatToken, hashSecret, parseToken, type Token } from './token.ts';
 
 const reader = createToken();

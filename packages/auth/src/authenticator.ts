@@ -1,5 +1,5 @@
+import type { Caller } from '@svc/frames';
 import type { AuthEvent } from './auth-event.ts';
-import type { Caller } from './caller.ts';
 import {
   type Callers,
   CallersFileError,

@@ -1,7 +1,8 @@
 import { parse } from '@iarna/toml';
-import { quoted } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
+import { type Caller, type Permission, PERMISSIONS } from '@svc/frames';
 import * as v from 'valibot';
-import { type Caller, isTenant, type Permission, PERMISSIONS, TENANT_RULE } from './caller.ts';
+import { isTenant, TENANT_RULE } from './caller.ts';
 import { subjectKey } from './client-certificate.ts';
 import type { TenantLimits } from './tenant-limits.ts';
 import { TOKEN_ID_PATTERN } from './token.ts';

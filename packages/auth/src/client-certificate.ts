@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import { TLSSocket } from 'node:tls';
-import type { Caller } from './caller.ts';
+import type { Caller } from '@svc/frames';
 import { type ClientCertificate, unauthenticated } from './credentials.ts';
 
 const known = new WeakMap<TLSSocket, ClientCertificate | null>();

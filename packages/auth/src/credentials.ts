@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import type { Permission } from './caller.ts';
+import type { Permission } from '@svc/frames';
 
 /** The credentials of a request, as its protocol carries them. */
 export interface Credentials {

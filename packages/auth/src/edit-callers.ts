@@ -1,7 +1,7 @@
 import { open, realpath, rename, stat, unlink } from 'node:fs/promises';
-import { quoted } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
+import type { Permission } from '@svc/frames';
 import { loadCallers } from './authenticator.ts';
-import type { Permission } from './caller.ts';
 import { type Callers, CallersFileError, MAX_CALLERS_FILE_BYTES, parseCallers } from './callers-file.ts';
 import { FileError, readTextFile } from './read-text-file.ts';
 import { createToken, formatToken, hashSecret } from './token.ts';

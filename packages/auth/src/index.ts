@@ -18,7 +18,8 @@ export {
   loadCallers,
   openAuthenticator,
 } from './authenticator.ts';
-export { type Caller, isTenant, type Permission, PERMISSIONS, TENANT_RULE } from './caller.ts';
+export { type Caller, type Permission, PERMISSIONS } from '@svc/frames';
+export { isTenant } from './caller.ts';
 export { type Callers, CallersFileError, parseCallers, type TokenCaller } from './callers-file.ts';
 export { clientCertificateOf } from './client-certificate.ts';
 export { addToken, type NewToken, removeToken } from './edit-callers.ts';
@@ -35,10 +36,4 @@ export type { TenantLimits } from './tenant-limits.ts';
 export { createToken, formatToken, hashSecret, type Token } from './token.ts';
 export { openTlsFiles, type OpenTlsFilesOptions, type WatchedTlsFiles } from './open-tls-files.ts';
 export { loadTlsFiles, TlsFileError, type TlsFiles, type TlsFileSetting, type TlsFilesOptions } from './tls-files.ts';
-export {
-  type HandshakeFailure,
-  type Handshakes,
-  type PlainClient,
-  trackHandshakes,
-  type TrackHandshakesOptions,
-} from './track-handshakes.ts';
+export type { HandshakeFailure } from './track-handshakes.ts';

@@ -1,6 +1,7 @@
+import { type Caller, type Permission, PERMISSIONS } from '@svc/frames';
 import { hash } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from 'jose';
-import { type Caller, isTenant, type Permission, PERMISSIONS } from './caller.ts';
+import { isTenant } from './caller.ts';
 import { unauthenticated } from './credentials.ts';
 import { isUnknownKey, type KeySet } from './jwks.ts';
 import type { Proof } from './proved-callers.ts';

@@ -1,4 +1,4 @@
-import type { Caller } from './caller.ts';
+import type { Caller } from '@svc/frames';
 
 /** A caller, and when its credentials expire, in ms since 1970. */
 export interface Proof {

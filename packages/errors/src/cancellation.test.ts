@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test, vi } from 'vitest';
-import { cancelledError, onAbort, orAborted, ServiceError } from './index.ts';
+import { cancelledError, onAbort, orAborted } from './cancellation.ts';
+import { ServiceError } from './service-error.ts';
 
 describe('cancelledError', () => {
   test('returns a reason that has a code as it is', () => {

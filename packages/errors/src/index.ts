@@ -9,10 +9,8 @@
  * toErrorBody(error, 'r-1'); // { error, code, hint, requestId }
  * ```
  */
-export { abortError, cancelledError, onAbort, orAborted } from './cancellation.ts';
-export { counted } from './counted.ts';
+export { abortError, cancelledError, onAbort } from './cancellation.ts';
 export { ERROR_CODES, type ErrorCode, type ErrorCodeRow, type GrpcStatusName } from './error-codes.ts';
 export { type ErrorBody, toErrorBody } from './error-body.ts';
 export { nearestName } from './nearest-name.ts';
-export { quoted } from './quoted.ts';
-export { isOutOfFiles, ServiceError, type ServiceErrorOptions, toServiceError } from './service-error.ts';
+export { ServiceError, type ServiceErrorOptions, toServiceError } from './service-error.ts';

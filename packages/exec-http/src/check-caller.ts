@@ -1,4 +1,5 @@
-import { isTenant, TENANT_RULE, unauthenticated } from '@svc/auth';
+import { isTenant, unauthenticated } from '@svc/auth';
+import { TENANT_RULE } from '@svc/auth/internal';
 import type { Caller } from '@svc/frames';
 
 /**

@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import type { SqlValue } from '@svc/frames';
 
 /** A range of rows: at most `limit` rows from `offset` on; without `limit`, all of them. */

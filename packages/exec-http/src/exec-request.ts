@@ -1,6 +1,8 @@
-import { counted, quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { counted, quoted } from '@svc/errors/internal';
 import type { ResultFormat, SqlValue } from '@svc/frames';
-import { engineNotConfigured, type EngineName, SQL_TARGETS, type SqlTarget } from '@svc/service';
+import { type EngineName, SQL_TARGETS, type SqlTarget } from '@svc/service';
+import { engineNotConfigured } from '@svc/service/internal';
 import {
   EXEC_PARAMS,
   EXPORT_FORMATS,

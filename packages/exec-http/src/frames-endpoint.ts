@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { createHandle, type ListOptions } from '@svc/frames';
-import { type Service, TTL_HINT } from '@svc/service';
+import type { Service } from '@svc/service';
+import { TTL_HINT } from '@svc/service/internal';
 import * as v from 'valibot';
 import type { EndpointResponse } from './endpoint-response.ts';
 import type { HandlersOf } from './endpoint.ts';

@@ -40,7 +40,6 @@ export type {
   Use,
 } from './endpoints/endpoint-table.ts';
 export { ENDPOINTS } from './endpoints/endpoints.ts';
-export { forwardHandler } from './forward-all/forward-handler.ts';
 export type { AuthenticationKind, HostInfo } from './queries/info-endpoint.ts';
 export type { ExecEnv, RequestContext } from './request-context.ts';
 export { createResponseCache, type ResponseCache } from './cache/response-cache.ts';

@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import type { SqlValue } from '@svc/frames';
 import { ENGINE_NAMES, type KeptQuery, type Service, type ShownInfo, SQL_TARGETS } from '@svc/service';
 import * as v from 'valibot';

@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import type { ParameterName } from './endpoints/parameters.ts';
 
 /** The parameters of a request, in order. */

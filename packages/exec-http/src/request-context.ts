@@ -1,6 +1,7 @@
 import type { ServiceError } from '@svc/errors';
 import type { ResultFormat, UploadFormat } from '@svc/frames';
-import { type Observer, OTHER_ROUTE } from '@svc/service';
+import type { Observer } from '@svc/service';
+import { OTHER_ROUTE } from '@svc/service/internal';
 import type { Context } from 'hono';
 import type { HttpCall, NodeBindings } from './http-call.ts';
 import type { RequestGuard } from './request-guard.ts';

@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { parseQueryString } from './query-string.ts';
 
 /** Options of `createRequestGuard`. */

@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { type Params, parseForm } from './query-string.ts';
 import { readText } from './read-text.ts';
 import { openBody } from './request-body.ts';

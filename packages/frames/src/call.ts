@@ -25,13 +25,23 @@ export interface Call {
 /** The request of a client that causes some work of an engine. A `Call` is one. */
 export type RequestOrigin = Pick<Call, 'requestId' | 'trace'>;
 
-/** Who makes a call. `@svc/auth` finds it from the credentials of a request. */
+/**
+ * What a caller may do. `read`: read, list and describe frames, and SQL over them. `write`: put, append, expire and drop
+ * frames; it does not include `read`. `tsdb`: SQL for the time-series database. `scheduler`: SQL on a cluster. `admin`:
+ * the pages for operators; no frames.
+ */
+export const PERMISSIONS = ['read', 'write', 'tsdb', 'scheduler', 'admin'] as const;
+
+/** One of `PERMISSIONS`. */
+export type Permission = (typeof PERMISSIONS)[number];
+
+/** The origin of a request, as proved by its credentials. `@svc/auth` finds it. */
 export interface Caller {
-  /** Identifies the caller in the log. Not a secret. */
+  /** Identifies the caller in the log: the id of its token, or the subject of its certificate. Not a secret. */
   readonly id: string;
+  /** The tenant whose frames the caller sees. */
   readonly tenant: string;
-  /** The names of what the caller may do, such as `read`. */
-  readonly permissions: ReadonlySet<string>;
+  readonly permissions: ReadonlySet<Permission>;
 }
 
 /** The remote end of a connection. */

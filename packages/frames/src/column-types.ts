@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { DataType, Field, Precision, TimeUnit, Type } from 'apache-arrow';
 import { childrenOf, typeOf } from './arrow-types.ts';
 

@@ -1,5 +1,6 @@
 import { ulid } from 'ulid';
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 
 declare const handleBrand: unique symbol;
 

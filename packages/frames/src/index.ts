@@ -18,7 +18,16 @@
  * }
  * ```
  */
-export { type Call, type Caller, type Client, DEFAULT_TENANT, requestIdFrom, type RequestOrigin } from './call.ts';
+export {
+  type Call,
+  type Caller,
+  type Client,
+  DEFAULT_TENANT,
+  type Permission,
+  PERMISSIONS,
+  requestIdFrom,
+  type RequestOrigin,
+} from './call.ts';
 export {
   COLUMN_TYPES,
   type ColumnInfo,
@@ -69,7 +78,7 @@ export { type FrameStream, streamFromTable } from './frame-stream.ts';
 export { createHandle, type Handle, isHandle, parseHandle } from './handle.ts';
 export { createMemoryStore, type MemoryStoreOptions } from './memory-store/memory-store.ts';
 export type { PinnableFrames, PinnedFrame, PinOptions } from './pinned-frames.ts';
-export { RECOGNISED_BYTES, type RecognisedBody, recogniseFormat, type RecogniseOptions } from './recognise-format.ts';
+export { type RecognisedBody, recogniseFormat, type RecogniseOptions } from './recognise-format.ts';
 export type {
   AppendOptions,
   ByteRange,

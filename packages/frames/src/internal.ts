@@ -46,6 +46,7 @@ export { selectColumns, type SelectedColumns, sliceBatches, sliceStream } from '
 export { foldedName, sharedNames, sqlNames } from './sql-names.ts';
 export { checkSqlText } from './sql-text.ts';
 export { prepend } from './prepend.ts';
+export { RECOGNISED_BYTES } from './recognise-format.ts';
 export { readHead, type StreamHead } from './read-head.ts';
 export { createSemaphore, type Semaphore } from './semaphore.ts';
 export { createTimeLimit, type TimeLimit, type TimeLimitOptions } from './time-limit.ts';

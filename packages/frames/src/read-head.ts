@@ -1,4 +1,4 @@
-import { orAborted } from '@svc/errors';
+import { orAborted } from '@svc/errors/internal';
 import { prepend } from './prepend.ts';
 
 /** The start of a stream. */

@@ -11,7 +11,8 @@ import {
 } from '@grpc/grpc-js';
 import { ERROR_CODES, ServiceError, toServiceError } from '@svc/errors';
 import { type Caller, continueTrace, requestIdFrom } from '@svc/frames';
-import { OTHER_ROUTE, type Service } from '@svc/service';
+import type { Service } from '@svc/service';
+import { OTHER_ROUTE } from '@svc/service/internal';
 import { ServerError, type ServerMiddleware, Status as NiceStatus } from 'nice-grpc';
 import { credentialsOf, setCaller } from './call-credentials.ts';
 import { countBytes, type CountedCall } from './call-traffic.ts';

@@ -1,4 +1,5 @@
-import { onAbort, quoted, ServiceError } from '@svc/errors';
+import { onAbort, ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { type Call, encodeArrowStream, type FrameStream } from '@svc/frames';
 import type {
   FrameInfo as FrameInfoMessage,
@@ -8,7 +9,8 @@ import type {
   Timestamp,
 } from '@svc/proto';
 import { type CountedCall, countRows } from './call-traffic.ts';
-import { type ReadFrameOptions, type ShownInfo, TTL_HINT } from '@svc/service';
+import type { ReadFrameOptions, ShownInfo } from '@svc/service';
+import { TTL_HINT } from '@svc/service/internal';
 
 /** Converts the metadata of a frame to a message. */
 export function frameInfoMessage(info: ShownInfo): FrameInfoMessage {

@@ -3,7 +3,8 @@ import type { ServerHttp2Session } from 'node:http2';
 import type { Server, Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import { answerHttp1, http1Answer, refuse } from './answer-http1.ts';
-import { clientCertificateOf, trackHandshakes, type TrackHandshakesOptions } from '@svc/auth';
+import { clientCertificateOf } from '@svc/auth';
+import { trackHandshakes, type TrackHandshakesOptions } from '@svc/auth/internal';
 
 /** A connection of a client. */
 export interface GrpcConnection {

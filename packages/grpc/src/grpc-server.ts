@@ -5,8 +5,9 @@ import type { Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SecureContextOptions, TlsOptions } from 'node:tls';
 import { logVerbosity, type Metadata, type ServerInterceptor, setLogVerbosity } from '@grpc/grpc-js';
-import type { TrackHandshakesOptions } from '@svc/auth';
-import { quoted, ServiceError } from '@svc/errors';
+import type { HandshakeFailure } from '@svc/auth';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { createDecoders } from '@svc/frames';
 import { FrameServiceDefinition, HealthDefinition, reflectionV1, reflectionV1alpha } from '@svc/proto';
 import type { EngineName, Service } from '@svc/service';
@@ -39,7 +40,7 @@ export interface GrpcServerOptions {
   /** Certificate, key, and whether clients need a certificate, as a TLS server of Node takes them. Default: no TLS. */
   readonly tls?: TlsOptions;
   /** Called when the TLS handshake of a connection fails. Default: none. */
-  readonly onHandshakeFailure?: TrackHandshakesOptions['onFailure'];
+  readonly onHandshakeFailure?: ((failure: HandshakeFailure) => void) | undefined;
   /** How long a connection may stay open without a call. Default 600 000. */
   readonly connectionIdleMs?: number;
   /** The engine of Flight SQL statements that name none. Default `local`. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import type { Call } from '@svc/frames';
 import { type HealthDefinition, HealthCheckResponseServingStatus as ServingStatus } from '@svc/proto';
 import { isServing, type Service } from '@svc/service';

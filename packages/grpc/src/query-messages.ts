@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import type { SqlValue } from '@svc/frames';
 import { type Partially, SqlValue as SqlValueMessage } from '@svc/proto';
 import { ENGINE_NAMES, type EngineName, SQL_TARGETS, type SqlTarget } from '@svc/service';

@@ -1,5 +1,5 @@
 import { status as Status } from '@grpc/grpc-js';
-import { quoted } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { FILE_DESCRIPTORS, type FileDescriptor, type Partially, type reflectionV1 } from '@svc/proto';
 import type { ServiceImplementation } from 'nice-grpc';
 

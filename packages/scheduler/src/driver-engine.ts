@@ -1,4 +1,5 @@
-import { orAborted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { orAborted } from '@svc/errors/internal';
 import type { Call, Engine, PinnableFrames, QueryOptions, QueryResult } from '@svc/frames';
 import { createSemaphore, type TimeLimit } from '@svc/frames/internal';
 import { Field, Null, type RecordBatch, Schema } from 'apache-arrow';

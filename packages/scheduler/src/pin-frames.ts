@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import type { PinnableFrames, PinnedFrame } from '@svc/frames';
 import type { BoundFrame } from './driver.ts';
 import { type CheckedStatement, checkTables } from './fence/check-statement.ts';

@@ -1,4 +1,4 @@
-import { counted, quoted } from '@svc/errors';
+import { counted, quoted } from '@svc/errors/internal';
 import type { BoundFrame, Driver } from './driver.ts';
 import { schedulerFailed } from './scheduler-failed.ts';
 

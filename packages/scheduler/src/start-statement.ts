@@ -1,4 +1,5 @@
-import { cancelledError, orAborted, ServiceError } from '@svc/errors';
+import { cancelledError, ServiceError } from '@svc/errors';
+import { orAborted } from '@svc/errors/internal';
 import type { Call, PinnableFrames, QueryOptions } from '@svc/frames';
 import { checkSqlText, createTimeLimit, type Semaphore, type TimeLimit } from '@svc/frames/internal';
 import type { BoundStatement } from './driver.ts';

@@ -1,4 +1,5 @@
-import { counted, ServiceError, toServiceError } from '@svc/errors';
+import { ServiceError, toServiceError } from '@svc/errors';
+import { counted } from '@svc/errors/internal';
 
 /** Adds the SQL to an error of a statement. */
 export function toStatementError(error: unknown, sql: string): ServiceError {

@@ -12,14 +12,12 @@
  */
 export { createService, type ServiceOptions } from './create-service.ts';
 export { ENGINE_NAMES, type EngineName, SQL_TARGETS, type SqlTarget } from './engine-names.ts';
-export { engineNotConfigured } from './configured-engines.ts';
 export { isServing } from './is-serving.ts';
 export {
   type EngineChild,
   type EventOf,
   type EventSource,
   type Observer,
-  OTHER_ROUTE,
   type Protocol,
   type RequestDetails,
   type ServiceEvent,
@@ -27,7 +25,6 @@ export {
 export type { QueryTiming } from './running/query-clock.ts';
 export type { QueryOutcome } from './query-outcome.ts';
 export type { QueryInfo } from './running/running-query.ts';
-export { eventSource } from './event-source.ts';
 export { REQUIRED_PERMISSIONS, requiredPermissions } from './required-permissions.ts';
 export type {
   AppendResult,
@@ -53,4 +50,4 @@ export type {
   LinesUpload,
   Upload,
 } from './service.ts';
-export { MAX_TTL_SECONDS, TTL_HINT } from './ttl.ts';
+export { MAX_TTL_SECONDS } from './ttl.ts';

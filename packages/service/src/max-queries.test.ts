@@ -11,7 +11,7 @@ const authenticator: Authenticator = {
   limitsOf: () => ({ maxQueries: 1 }),
   close: () => undefined,
 };
-const caller = { id: 't-abcdef', tenant: 'alpha', permissions: new Set(['read', 'write', 'tsdb']) };
+const caller = { id: 't-abcdef', tenant: 'alpha', permissions: new Set(['read', 'write', 'tsdb'] as const) };
 const call = { tenant: 'alpha', caller, requestId: 'r', signal: new AbortController().signal };
 const EXEC = { path: '/exec', params: [['query', 'select 1']] } as const;
 

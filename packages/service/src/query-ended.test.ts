@@ -141,7 +141,7 @@ describe('a statement over frames ends once', () => {
       close: () => undefined,
     };
     const { service, ended } = observed({ engines: { local: threeRows }, authenticator });
-    const caller = { id: 't-1', tenant: 'default', permissions: new Set(['read']) };
+    const caller = { id: 't-1', tenant: 'default', permissions: new Set(['read'] as const) };
     await expect(service.query({ ...call, caller }, 'x')).rejects.toMatchObject({ code: 'too_many_requests' });
     expect(ended).toMatchObject([{ outcome: 'refused', code: 'too_many_requests', caller: 't-1' }]);
   });

@@ -1,4 +1,5 @@
-import { nearestName, quoted, ServiceError } from '@svc/errors';
+import { nearestName, ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { type Call, type FrameFileFormat, type FrameRef, isHandle, type OpenFrame, type Store } from '@svc/frames';
 import type { Schema } from 'apache-arrow';
 import { eventSource } from './event-source.ts';

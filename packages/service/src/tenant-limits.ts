@@ -1,5 +1,6 @@
 import type { TenantLimits } from '@svc/auth';
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 
 /** Applies the limits of tenants to their requests. */
 export interface TenantLimiter {

@@ -1,4 +1,5 @@
-import { isTenant, type Permission, PERMISSIONS, TENANT_RULE } from '@svc/auth';
+import { isTenant, type Permission, PERMISSIONS } from '@svc/auth';
+import { TENANT_RULE } from '@svc/auth/internal';
 import { CliError } from '../errors/cli-error.ts';
 
 /** Parses the name of a tenant. */

@@ -1,4 +1,5 @@
-import { type Config, schedulerCluster } from '@svc/config';
+import type { Config } from '@svc/config';
+import { schedulerCluster } from '@svc/config/internal';
 import { createSchedulerEngine } from '@svc/scheduler';
 import { type Diagnosis, TIMEOUT_MS } from './diagnosis.ts';
 

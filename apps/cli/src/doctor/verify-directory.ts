@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
-import { createDurableStore, createFrameFiles, type FrameVerdict, planPrivateDirectory } from '@svc/duckdb';
+import { createDurableStore, createFrameFiles, type FrameVerdict } from '@svc/duckdb';
+import { planPrivateDirectory } from '@svc/duckdb/internal';
 import { DEFAULT_TENANT } from '@svc/frames';
 import { directoryError, type FrameDirectory } from '../frames/find-directory.ts';
 import type { Diagnosis } from './diagnosis.ts';

@@ -6,9 +6,9 @@ import {
   createParquetEncoder,
   createSqlEngine,
   DirectoryInUseError,
-  planPrivateDirectory,
   type StoreProblem,
 } from '@svc/duckdb';
+import { planPrivateDirectory } from '@svc/duckdb/internal';
 import { PERMISSIONS } from '@svc/auth';
 import { createExecApp } from '@svc/exec-http';
 import { createDecoders } from '@svc/frames';

@@ -12,7 +12,7 @@ export function visibleText(text: string): string {
   });
 }
 
-export { counted as formatCount } from '@svc/errors';
+export { counted as formatCount } from '@svc/errors/internal';
 
 /** Returns the width of a visible text, in terminal columns. */
 export function textWidth(text: string): number {

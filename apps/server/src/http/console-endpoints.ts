@@ -1,5 +1,6 @@
 import { type ConsoleFiles, type ConsoleResponse, wantsPage } from '@svc/console';
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import type { EndpointResponse, EndpointTable, HandlersOf, RequestContext } from '@svc/exec-http';
 import { indexPage } from './index-page.ts';
 

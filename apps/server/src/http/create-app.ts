@@ -1,6 +1,8 @@
-import { type Config, defaultHosts } from '@svc/config';
+import type { Config } from '@svc/config';
+import { defaultHosts } from '@svc/config/internal';
 import { createConsoleFiles } from '@svc/console';
-import { quoted, ServiceError, toServiceError } from '@svc/errors';
+import { ServiceError, toServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import {
   addEndpoints,
   answerRequest,
@@ -8,10 +10,10 @@ import {
   createRequestGuard,
   ENDPOINTS,
   type ExecEnv,
-  forwardHandler,
   type Handler,
   type ResponseCache,
 } from '@svc/exec-http';
+import { forwardHandler } from '@svc/exec-http/internal';
 import type { Service } from '@svc/service';
 import { type Context, Hono } from 'hono';
 import { allowOrigins } from './allow-origins.ts';

@@ -2,7 +2,7 @@ import { createServer, IncomingMessage, type Server, type ServerOptions, ServerR
 import { createServer as createTlsServer } from 'node:https';
 import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import { trackHandshakes } from '@svc/auth';
+import { trackHandshakes } from '@svc/auth/internal';
 import type { Config } from '@svc/config';
 import { ServiceError } from '@svc/errors';
 import { writeStreamed } from '@svc/exec-http';

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 
 /**
  * Finds ambiguous framing or routing that Node's parser accepts. A proxy in front may interpret it differently and treat a

@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ServiceError } from '@svc/errors';
 import { DEFAULT_TENANT } from '@svc/frames';
-import { type Observer, OTHER_ROUTE } from '@svc/service';
+import type { Observer } from '@svc/service';
+import { OTHER_ROUTE } from '@svc/service/internal';
 
 /** A request that is answered without the endpoints. */
 export interface UnroutedRequest {

@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import type { ExecEnv } from '@svc/exec-http';
 
 /** Finds a problem that Node accepts, but that would make the request look like another one. */

@@ -1,9 +1,11 @@
 import { relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Config, schedulerCluster } from '@svc/config';
+import type { Config } from '@svc/config';
+import { schedulerCluster } from '@svc/config/internal';
 import type { Engine, PinnableFrames } from '@svc/frames';
 import { createSchedulerEngine } from '@svc/scheduler';
-import { eventSource, type Observer } from '@svc/service';
+import type { Observer } from '@svc/service';
+import { eventSource } from '@svc/service/internal';
 
 /** Creates the engine of `scheduler.url` over the frames of the store; undefined if none is configured. */
 export function openScheduler(config: Config, frames: PinnableFrames, observe: Observer): Engine | undefined {

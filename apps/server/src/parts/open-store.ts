@@ -5,7 +5,6 @@ import {
   createDurableStore,
   createFrameFiles,
   createParquetEncoder,
-  createPrivateDirectory,
   createSqlEngine,
   type DuckdbFrameFiles,
   type DurableStore,
@@ -13,6 +12,7 @@ import {
   type OnSpans,
   type StoreProblem,
 } from '@svc/duckdb';
+import { createPrivateDirectory } from '@svc/duckdb/internal';
 import { createDecoders, type Engine, type ParquetEncoder, type PinnableFrames, type Store } from '@svc/frames';
 import type { EngineChild, Observer } from '@svc/service';
 import type { Log } from '../observers/log.ts';

@@ -1,6 +1,7 @@
 import { ERROR_CODES, type ErrorCode } from '@svc/errors';
 import { type EngineSpan, startSpan, type TraceContext } from '@svc/frames';
-import { type EventOf, type Observer, OTHER_ROUTE, type SqlTarget } from '@svc/service';
+import type { EventOf, Observer, SqlTarget } from '@svc/service';
+import { OTHER_ROUTE } from '@svc/service/internal';
 import { HTTP_METHODS } from '../observers/http-methods.ts';
 import type { Span, SpanAttributes } from './span.ts';
 import { createWallClock } from './wall-clock.ts';

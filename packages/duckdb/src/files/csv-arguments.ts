@@ -1,5 +1,6 @@
 import type { CsvOptions } from '@svc/frames';
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { sqlText } from '../wire/sql-names.ts';
 
 /** The longest line of a CSV file. DuckDB's buffers must be as long, and are by default. */

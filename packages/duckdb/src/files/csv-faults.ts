@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { columnInfo } from '@svc/frames';
 import type { QueryTexts } from './csv-inference.ts';
 import { CARRIAGE_RETURN, createCsvScanner, LINE_FEED, withoutByteOrderMark } from './csv-scanner.ts';

@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import type { CsvOptions } from '@svc/frames';
 import { sqlText } from '../wire/sql-names.ts';
 import type { CsvType } from './csv-types.ts';

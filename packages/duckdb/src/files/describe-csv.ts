@@ -1,4 +1,5 @@
-import { counted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { counted } from '@svc/errors/internal';
 import { columnInfo } from '@svc/frames';
 import { declaredField } from '@svc/frames/internal';
 import { DataType, type Field, Schema } from 'apache-arrow';

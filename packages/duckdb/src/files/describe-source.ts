@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { columnInfo } from '@svc/frames';
 import { Schema } from 'apache-arrow';
 import { fitsPlan } from '../wire/fits-plan.ts';

@@ -1,4 +1,5 @@
-import { counted, ServiceError, toServiceError } from '@svc/errors';
+import { ServiceError, toServiceError } from '@svc/errors';
+import { counted } from '@svc/errors/internal';
 import { MAX_LINE_BYTES } from './csv-arguments.ts';
 import { inexactColumn } from './csv-table.ts';
 import { parquetFault } from './parquet/parquet-faults.ts';

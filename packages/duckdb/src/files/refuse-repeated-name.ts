@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 
 /** Refuses an upload with a duplicate column name. Case matters. */
 export function refuseRepeatedName(format: 'CSV' | 'Parquet', names: readonly string[], hint: string): void {

@@ -1,4 +1,4 @@
-import { quoted } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { childrenOf, keyAndValueOf, sharedNames, sqlNames, TYPE_METADATA_KEY, typeOf } from '@svc/frames/internal';
 import { DataType, type Field, TimeUnit } from 'apache-arrow';
 import type { SourceInfo } from '../files/frame-files.ts';

@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { charactersBefore, childrenOf, foldedName, sharedNames, sqlNames } from '@svc/frames/internal';
 import { DataType, type Field } from 'apache-arrow';
 import type { NamedPart } from '../wire/sql-requests.ts';

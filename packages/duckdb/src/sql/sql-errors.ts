@@ -1,4 +1,5 @@
-import { cancelledError, isOutOfFiles, ServiceError, toServiceError } from '@svc/errors';
+import { cancelledError, ServiceError, toServiceError } from '@svc/errors';
+import { isOutOfFiles } from '@svc/errors/internal';
 import { charactersBefore } from '@svc/frames/internal';
 import type { SqlFault } from '../wire/sql-fault.ts';
 import { ChildCrash, ChildError } from '../engine/child-errors.ts';

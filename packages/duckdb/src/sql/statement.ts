@@ -1,5 +1,6 @@
 import { relative } from 'node:path';
-import { cancelledError, orAborted, quoted, ServiceError } from '@svc/errors';
+import { cancelledError, ServiceError } from '@svc/errors';
+import { orAborted, quoted } from '@svc/errors/internal';
 import { charactersBefore } from '@svc/frames/internal';
 import type { Call } from '@svc/frames';
 import type { TimeLimit } from '@svc/frames/internal';

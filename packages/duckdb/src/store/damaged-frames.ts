@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { quoted } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import type { StoreFault } from '@svc/frames';
 import type { StoreProblem } from './catalogue/store-problem.ts';
 import { versionOfFile } from '../wire/file-version.ts';

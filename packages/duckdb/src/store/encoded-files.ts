@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
-import { cancelledError, orAborted, ServiceError } from '@svc/errors';
+import { cancelledError, ServiceError } from '@svc/errors';
+import { orAborted } from '@svc/errors/internal';
 import { createSemaphore } from '@svc/frames/internal';
 import type { FrameFile, FrameFileFormat, FrameFileOptions } from '@svc/frames';
 import { filesOfEncoding } from '../files/side-files.ts';

@@ -1,4 +1,5 @@
-import { isOutOfFiles, quoted, ServiceError, toServiceError } from '@svc/errors';
+import { ServiceError, toServiceError } from '@svc/errors';
+import { isOutOfFiles, quoted } from '@svc/errors/internal';
 import { TakenOverError } from '../disk/directory-lock.ts';
 
 /** The frame is a foreign file or table, which cannot be changed. */

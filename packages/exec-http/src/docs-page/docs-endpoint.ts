@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import type { EndpointResponse } from '../endpoint-response.ts';
 import type { HandlersOf } from '../endpoint.ts';
 import { PAGE_FILES } from '../endpoints/parameters.ts';

@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import type { FrameFileFormat } from '@svc/frames';
 import { acceptsGzip } from '../compress.ts';
 import type { EndpointResponse } from '../endpoint-response.ts';

@@ -1,4 +1,5 @@
-import { nearestName, quoted, ServiceError, toServiceError } from '@svc/errors';
+import { nearestName, ServiceError, toServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { decompressBody, type LinePrecision } from '@svc/frames';
 import { isLinePrecision, LINE_PRECISIONS, LineError } from '@svc/frames/internal';
 import type { Service } from '@svc/service';

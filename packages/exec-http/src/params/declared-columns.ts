@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import type { DeclaredColumn } from '@svc/frames';
 
 /** One column and the separator after it. The comma in `px:DECIMAL(18,4)` belongs to the type. */

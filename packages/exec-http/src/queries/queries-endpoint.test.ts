@@ -138,7 +138,7 @@ describe('/info', () => {
   });
 
   test('has null for no limit, and does not know what the host does not say', async () => {
-    const authenticate = () => ({ id: 'ada', tenant: 'alpha', permissions: new Set(['read']) });
+    const authenticate = () => ({ id: 'ada', tenant: 'alpha', permissions: new Set(['read'] as const) });
     const { app } = appWith({}, { authenticate, defaultEngine: 'local' });
     expect(await (await app.request('/info')).json()).toMatchObject({
       defaultEngine: 'local',
@@ -148,7 +148,7 @@ describe('/info', () => {
   });
 
   test('names the tenant and the permissions of the caller', async () => {
-    const authenticate = () => ({ id: 'ada', tenant: 'alpha', permissions: new Set(['write', 'read']) });
+    const authenticate = () => ({ id: 'ada', tenant: 'alpha', permissions: new Set(['write', 'read'] as const) });
     const { app } = appWith({}, { authenticate });
     expect(await (await app.request('/info')).json()).toMatchObject({
       caller: { tenant: 'alpha', permissions: ['read', 'write'] },

@@ -1,4 +1,5 @@
-import { quoted, ServiceError, toServiceError } from '@svc/errors';
+import { ServiceError, toServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { decompressBody } from '@svc/frames';
 import { limitBytes } from '@svc/frames/internal';
 import type { AppendResult, Service, Upload } from '@svc/service';

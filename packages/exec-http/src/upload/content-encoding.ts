@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { CONTENT_CODINGS, type ContentCoding } from '@svc/frames';
 
 /** Older names of codings. */

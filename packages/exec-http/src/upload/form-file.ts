@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
-import { quoted, ServiceError, toServiceError } from '@svc/errors';
+import { ServiceError, toServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { withResolvers } from '@svc/frames/internal';
 import busboy, { type Busboy, type FieldInfo, type FileInfo } from 'busboy';
 import { readText } from '../read-text.ts';

@@ -1,14 +1,14 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import {
   decompressBody,
   ENCODINGS,
-  RECOGNISED_BYTES,
   recogniseFormat,
   type RecogniseOptions,
   UPLOAD_FORMATS,
   type UploadFormat,
 } from '@svc/frames';
-import { limitBytes, readHead } from '@svc/frames/internal';
+import { limitBytes, readHead, RECOGNISED_BYTES } from '@svc/frames/internal';
 import type { Service } from '@svc/service';
 import { parseContentEncoding } from './content-encoding.ts';
 import { openFormFile } from './form-file.ts';

@@ -1,5 +1,7 @@
-import { quoted, ServiceError } from '@svc/errors';
-import { type PutFrameOptions, type Service, type ShownInfo, TTL_HINT } from '@svc/service';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
+import type { PutFrameOptions, Service, ShownInfo } from '@svc/service';
+import { TTL_HINT } from '@svc/service/internal';
 import type { EndpointResponse } from '../endpoint-response.ts';
 import type { RequestContext } from '../request-context.ts';
 import { parseIfMatch } from '../etag.ts';

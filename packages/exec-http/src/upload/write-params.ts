@@ -1,4 +1,5 @@
-import { nearestName, quoted, ServiceError } from '@svc/errors';
+import { nearestName, ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { parseQueryString } from '../query-string.ts';
 
 /** The parameters that the methods of a path take, each method that writes with all of its own. */

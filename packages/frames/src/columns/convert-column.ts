@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { typeOf } from '../arrow-types.ts';
 import { columnInfo } from '../column-types.ts';
 import { type Data, DataType, type Field, makeData, Precision, TimeUnit, vectorFromArray } from 'apache-arrow';

@@ -1,4 +1,4 @@
-import { quoted } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { DataType, type Field, Type } from 'apache-arrow';
 import { childrenOf, typeOf } from '../arrow-types.ts';
 import { columnTypeName } from '../column-types.ts';

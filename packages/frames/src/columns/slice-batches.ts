@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { type Data, type RecordBatch, Schema } from 'apache-arrow';
 import type { FrameStream } from '../frame-stream.ts';
 import type { ReadOptions } from '../store.ts';

@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { Data, DataType, type Decimal, Field, Float64, Int64, type Schema } from 'apache-arrow';
 import { typeOf } from '../arrow-types.ts';
 import { columnInfo } from '../column-types.ts';

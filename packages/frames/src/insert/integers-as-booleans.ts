@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { Bool, Data, DataType, Field, type Schema } from 'apache-arrow';
 import { typeOf } from '../arrow-types.ts';
 import { valuesOf } from '../columns/arrow-data.ts';

@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { Schema } from 'apache-arrow';
 import { underSchema } from '../columns/match-columns.ts';
 import { withMissingColumns } from '../columns/missing-columns.ts';

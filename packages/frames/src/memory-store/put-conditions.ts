@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import type { Handle } from '../handle.ts';
 import type { FrameInfo, FrameRef, PutOptions } from '../store.ts';
 

@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 
 /** The engine's only catalog, with the only schema, in which all frames are: `memory.main.trades` is `trades`. */
 export const CATALOG = 'memory';

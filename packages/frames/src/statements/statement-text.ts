@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 
 /** A scanner over a statement, which skips whitespace and comments. */
 export interface StatementText {

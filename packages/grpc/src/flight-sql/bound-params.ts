@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { columnTypeName, encodeJsonTable, type FrameStream, type SqlValue } from '@svc/frames';
 import { DataType, type Field, type RecordBatch, TimeUnit, Vector } from 'apache-arrow';
 import { castType, elementOf } from './column-metadata.ts';

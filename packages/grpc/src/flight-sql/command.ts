@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { Any, FLIGHT_SQL_TYPE_PREFIX, flightSql } from '@svc/proto';
 
 /** A Flight SQL command, by the name of its message. */

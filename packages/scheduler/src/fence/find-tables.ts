@@ -1,4 +1,4 @@
-import { counted } from '@svc/errors';
+import { counted } from '@svc/errors/internal';
 import type { Dialect } from './dialect.ts';
 import { type Refusal, unreadable } from './refusal.ts';
 import { isSymbol, type Token } from './token.ts';

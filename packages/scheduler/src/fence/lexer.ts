@@ -1,4 +1,4 @@
-import { counted, quoted } from '@svc/errors';
+import { counted, quoted } from '@svc/errors/internal';
 import { unreadable } from './refusal.ts';
 import { folded, type Token, type TokenKind } from './token.ts';
 

@@ -1,4 +1,4 @@
-import { quoted } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { denied, type Refusal, unreadable } from './refusal.ts';
 import { isSymbol, isWord, type Token } from './token.ts';
 import { type Level, misplaced, peek, placeOf, takeName, type Walk, walkNames, walkParentheses } from './walk.ts';

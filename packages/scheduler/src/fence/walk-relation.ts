@@ -1,4 +1,4 @@
-import { quoted } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { denied, unreadable } from './refusal.ts';
 import { isName, isSymbol, isWord, type Token } from './token.ts';
 import {

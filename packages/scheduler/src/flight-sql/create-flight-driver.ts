@@ -1,4 +1,4 @@
-import { orAborted } from '@svc/errors';
+import { orAborted } from '@svc/errors/internal';
 import type { flight } from '@svc/proto';
 import type { Cluster } from '../cluster.ts';
 import type { BoundStatement, Driver } from '../driver.ts';

@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { schedulerFailed } from '../scheduler-failed.ts';
 
 /** Returns the table expression with which an engine reads a file, for the URI of the file. */

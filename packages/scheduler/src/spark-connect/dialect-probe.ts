@@ -1,4 +1,4 @@
-import { orAborted } from '@svc/errors';
+import { orAborted } from '@svc/errors/internal';
 import { rememberSuccess } from '../remember-success.ts';
 import { schedulerFailed } from '../scheduler-failed.ts';
 import { type Dialect, type Plan, probePlan, SAIL, SPARK } from './plan.ts';

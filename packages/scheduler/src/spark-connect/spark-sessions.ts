@@ -1,4 +1,4 @@
-import { orAborted } from '@svc/errors';
+import { orAborted } from '@svc/errors/internal';
 import { ClientError, Status } from 'nice-grpc';
 import { type Remembered, rememberSuccess } from '../remember-success.ts';
 import type { SparkClient } from './connect-spark.ts';

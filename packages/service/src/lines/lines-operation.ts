@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { type Call, type FrameStream, type Quota, type Store } from '@svc/frames';
 import { type ByteBudget, createLineDecoder, createYield, fitLines, type LineTable } from '@svc/frames/internal';
 import type { Audit } from '../audit.ts';

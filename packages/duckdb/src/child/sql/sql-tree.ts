@@ -1,4 +1,4 @@
-import { quoted } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { ALLOWED_FUNCTIONS } from './generated/allowed-functions.ts';
 import { CATALOGUE_TABLES, REFUSED_TABLES } from '../../wire/catalogue-tables.ts';
 import { isCatalogueFunction } from './sql-catalogue.ts';

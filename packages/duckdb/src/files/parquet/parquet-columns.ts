@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { childrenOf, TYPE_METADATA_KEY, typeOf, valueTypeOf } from '@svc/frames/internal';
 import { DataType, Decimal, Duration, Field, List, Map_, Struct, Timestamp, TimeUnit, Utf8 } from 'apache-arrow';
 import type { GetPlan, Int96Unit } from '../../wire/column-plans.ts';

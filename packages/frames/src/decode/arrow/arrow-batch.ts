@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import type { ByteBudget } from '../../byte-budget.ts';
 import { type Compression, decompressBuffer } from './arrow-compression.ts';
 import { SLOT } from './arrow-slots.ts';

@@ -1,4 +1,5 @@
-import { counted, quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { counted, quoted } from '@svc/errors/internal';
 import { DataType, type Dictionary, type Field, type FixedSizeList, type Struct } from 'apache-arrow';
 import { typeOf } from '../../arrow-types.ts';
 import type { ArrowBatch } from './arrow-batch.ts';

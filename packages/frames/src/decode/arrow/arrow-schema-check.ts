@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { SLOT } from './arrow-slots.ts';
 import type { FlatTable } from './flatbuffer.ts';
 import { MAX_COLUMNS, MAX_DEPTH } from '../limits.ts';

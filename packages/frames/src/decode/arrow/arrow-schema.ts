@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { DataType, type Field, Message, Schema } from 'apache-arrow';
 import { Footer } from 'apache-arrow/ipc/metadata/file';
 import { childrenOf, typeOf } from '../../arrow-types.ts';

@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { DataType, type Decimal, Field, type Time } from 'apache-arrow';
 import { childrenOf, typeOf, valueTypeOf } from '../../arrow-types.ts';
 import { columnTypeName, EXTENSION_METADATA_KEY, UUID_EXTENSION } from '../../column-types.ts';

@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import type { ByteBudget } from '../../byte-budget.ts';
 import { allocate } from '../limits.ts';
 

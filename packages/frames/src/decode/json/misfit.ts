@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { columnTypeName } from '../../column-types.ts';
 import { type ColumnTarget, type JsonColumn, type JsonSegment, TAG } from './json-column.ts';
 import { jsonTextAt } from './json-text.ts';

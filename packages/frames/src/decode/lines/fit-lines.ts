@@ -1,4 +1,5 @@
-import { quoted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { type Data, DataType, Field, type RecordBatch, Schema } from 'apache-arrow';
 import { typeOf, valueTypeOf } from '../../arrow-types.ts';
 import type { ByteBudget } from '../../byte-budget.ts';

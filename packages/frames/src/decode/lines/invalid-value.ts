@@ -1,4 +1,4 @@
-import { quoted } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { type LineKind } from './line-column.ts';
 import { LineError } from './line-error.ts';
 import { NUMBER } from './line-numbers.ts';

@@ -1,4 +1,4 @@
-import { quoted } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import type { ByteBudget } from '../../byte-budget.ts';
 import { type Handle, isHandle } from '../../handle.ts';
 import { allocateCounted, MAX_COLUMNS } from '../limits.ts';

@@ -1,4 +1,4 @@
-import { quoted } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import type { ByteBudget } from '../../byte-budget.ts';
 import { invalidTime, invalidValue } from './invalid-value.ts';
 import { type LineColumn, putDouble, putFlag, putHalves, putText } from './line-column.ts';

@@ -1,4 +1,4 @@
-import { counted } from '@svc/errors';
+import { counted } from '@svc/errors/internal';
 import { type DataType, type Field, type Union, UnionMode } from 'apache-arrow';
 import { childrenOf, typeOf } from '../../arrow-types.ts';
 import { type ColumnData, isNullAt } from '../../columns/column-data.ts';

@@ -1,4 +1,5 @@
-import { ServiceError, quoted } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { DataType, Field, Schema, Struct, type Union } from 'apache-arrow';
 import { childrenOf, typeOf } from '../../arrow-types.ts';
 

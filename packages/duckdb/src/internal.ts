@@ -1,0 +1,14 @@
+/**
+ * Helpers shared with the other packages of this repository. They are not part of the public API and may change in any
+ * release.
+ *
+ * ```ts
+ * import { createPrivateDirectory } from '@svc/duckdb/internal';
+ *
+ * const directory = await createPrivateDirectory('/tmp');
+ * directory.path; // is removed when this process ends
+ * ```
+ */
+export type { PrivateDirectory } from './disk/ending-directory.ts';
+export { createPrivateDirectory, type LaterDirectory, planPrivateDirectory } from './disk/private-directory.ts';
+export { startChild } from './engine/start-child.ts';

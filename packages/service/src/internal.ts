@@ -1,0 +1,15 @@
+/**
+ * Helpers shared with the other packages of this repository. They are not part of the public API and may change in any
+ * release.
+ *
+ * ```ts
+ * import { TTL_HINT } from '@svc/service/internal';
+ * import { ServiceError } from '@svc/errors';
+ *
+ * throw new ServiceError('invalid_value', 'The ttl "x" is not a number of seconds.', { hint: TTL_HINT });
+ * ```
+ */
+export { engineNotConfigured } from './configured-engines.ts';
+export { eventSource } from './event-source.ts';
+export { OTHER_ROUTE } from './events.ts';
+export { TTL_HINT } from './ttl.ts';
