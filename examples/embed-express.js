@@ -7,6 +7,6 @@ import { createService } from '@svc/service';
 import express from 'express';
 
 const exec = createExecApp({ service: createService({ store: createMemoryStore() }) });
-exec.notFound((c) => (c.env.incoming.next(), RESPONSE_ALREADY_SENT)); // the next handler of Express answers
+exec.notFound((c) => (c.env.incoming?.next?.(), RESPONSE_ALREADY_SENT)); // the next handler of Express answers
 const app = express().use('/data', getRequestListener(exec.fetch));
-app.listen(process.env.PORT ?? 8080, '127.0.0.1', (error) => console.log(error ?? 'listening'));
+app.listen(Number(process.env.PORT ?? 8080), '127.0.0.1', (error) => console.log(error ?? 'listening'));

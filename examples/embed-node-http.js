@@ -9,4 +9,4 @@ import { Hono } from 'hono';
 const app = new Hono().route('/data', createExecApp({ service: createService({ store: createMemoryStore() }) }));
 app.notFound((c) => c.text('Nothing here.\n', 404));
 const server = createServer(getRequestListener(app.fetch));
-server.listen(process.env.PORT ?? 8080, '127.0.0.1', () => console.log('listening'));
+server.listen(Number(process.env.PORT ?? 8080), '127.0.0.1', () => console.log('listening'));

@@ -19,7 +19,7 @@ const service = createService({
 });
 
 const app = new Hono().route('/data', createExecApp({ service, maxRows: 100_000 }));
-const listen = { hostname: '127.0.0.1', port: process.env.PORT ?? 8080 };
+const listen = { hostname: '127.0.0.1', port: Number(process.env.PORT ?? 8080) };
 const server = serve({ fetch: app.fetch, ...listen }, () => console.log('listening'));
 
 process.once('SIGTERM', () => {

@@ -1,12 +1,13 @@
 // Runs the documentation and checks what it names; docs/README.md says by which rules.
-import { existsSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { COMMANDS } from '../apps/cli/src/commands/commands.ts';
 import { formatHelp, SETTINGS } from '../packages/config/src/index.ts';
 import { ERROR_CODES } from '../packages/errors/src/index.ts';
-import { fileNameOf, stepsOf, testSession } from './page-session.ts';
-import { allPages, FIRST_PAGES, namesIn, pages, read, root } from './pages.ts';
+import { createWorkDirectory, fileNameOf, stepsOf, testSession } from './page-session.ts';
+import { allPages, FIRST_PAGES, namesIn, packageFolders, pages, read, root } from './pages.ts';
 import { blocksOf, isAsShown } from './shown-blocks.ts';
 
 describe.each(FIRST_PAGES)('%s', (page) => {
@@ -42,6 +43,78 @@ describe('the files of examples', () => {
   test.each(examples.filter((name) => !LONG_EXAMPLES.has(name)))('%s has at most ten lines of code', (name) => {
     const lines = read(join('examples', name)).split('\n');
     expect(lines.filter((line) => line !== '' && !line.startsWith('//')).length).toBeLessThanOrEqual(10);
+  });
+});
+
+test('docs/embedding.md says to install every package of this repository that its programs import', () => {
+  const page = read('docs/embedding.md');
+  const programs = blocksOf(page).filter((block) => fileNameOf(block) !== undefined);
+  const imported = new Set(programs.flatMap(({ text }) => text.match(/(?<=from ')@svc\/[a-z-]+/g) ?? []));
+  const [, published] = /^npm install (.*)$/m.exec(page) ?? [];
+  const [, byPath] = /Until the packages are published([^]*?)by path/.exec(page) ?? [];
+  expect([...imported].filter((name) => !published.split(' ').includes(name))).toEqual([]);
+  expect([...imported].filter((name) => !byPath.includes(`\`${name.replace('@svc', 'packages')}\``))).toEqual([]);
+});
+
+describe('the code of pages and of the heads of entry points', () => {
+  // Programs for these are run by tools/check-examples.js and interop/node; their types are not installed here.
+  const UNTYPED = ['express', '@gizmodata/gizmosql-client'];
+  const heads = packageFolders.flatMap((folder) =>
+    ['src/index.ts', 'src/internal.ts']
+      .map((file) => join(folder, file))
+      .filter((path) => existsSync(join(root, path))),
+  );
+  const headOf = (path: string): string =>
+    read(path)
+      .split('*/')[0]
+      .replaceAll(/^ \* ?/gm, '');
+  const blocks = [...allPages.map((page) => [page, read(page)]), ...heads.map((path) => [path, headOf(path)])].flatMap(
+    ([page, markdown]) => blocksOf(markdown).map((block) => ({ ...block, page })),
+  );
+
+  /** Compiles all blocks of a language as modules of one program. Returns the errors, with page and line. */
+  function compile(language: string, strict: boolean): string[] {
+    const directory = createWorkDirectory();
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    symlinkSync(
+      join(root, 'packages/service/node_modules/@opentelemetry'),
+      join(directory, 'node_modules/@opentelemetry'),
+    );
+    const own = blocks.filter((block) => block.language === language);
+    own.forEach(({ text }, i) => writeFileSync(join(directory, `block-${i}.${language}`), text));
+    writeFileSync(join(directory, 'untyped.d.ts'), UNTYPED.map((name) => `declare module '${name}';\n`).join(''));
+    const compilerOptions = {
+      target: 'es2023',
+      module: 'nodenext',
+      moduleDetection: 'force',
+      types: ['node'],
+      typeRoots: [join(root, 'node_modules/@types')],
+      noEmit: true,
+      skipLibCheck: true,
+      checkJs: true,
+      strict,
+    };
+    const files = ['untyped.d.ts', ...own.map((_block, i) => `block-${i}.${language}`)];
+    writeFileSync(join(directory, 'blocks.json'), JSON.stringify({ compilerOptions, files }));
+    const tsc = join(root, 'node_modules/typescript/bin/tsc');
+    const { stdout } = spawnSync(process.execPath, [tsc, '-p', 'blocks.json'], { cwd: directory, encoding: 'utf8' });
+    return stdout
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) =>
+        line.replace(/^block-(\d+)\.\w+\((\d+),\d+\)/, (_found, i: string, at: string) => {
+          const { page, line: first } = own[Number(i)];
+          return `${page}:${first + Number(at)}`;
+        }),
+      );
+  }
+
+  test('compiles as TypeScript', () => {
+    expect(compile('ts', true)).toEqual([]);
+  });
+
+  test('compiles as JavaScript, with the types of what it calls', () => {
+    expect(compile('js', false)).toEqual([]);
   });
 });
 

@@ -33,7 +33,7 @@ export function stepsOf(markdown: string): Step[] {
 }
 
 /** A directory that looks like the checkout with the packages installed, and can be written to. */
-function createWorkDirectory(): string {
+export function createWorkDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'svc-docs-'));
   for (const name of namesIn('.')) {
     if (name !== 'node_modules') symlinkSync(join(root, name), join(directory, name));

@@ -5,8 +5,9 @@
  * ```ts
  * import { createJsonTableReader } from '@svc/client/internal';
  *
+ * const { body } = await fetch('http://localhost:9000/exec?handle=trades&fmt=json');
  * const reader = createJsonTableReader();
- * for await (const chunk of body) show(reader.columns, reader.push(chunk));
+ * for await (const chunk of body ?? []) console.log(reader.columns, reader.push(chunk));
  * ```
  */
 export { frameRequest } from './frame-request.ts';

@@ -13,7 +13,13 @@ import {
 
 /** The raw request and response; present only if the app runs on `@hono/node-server`. */
 export interface NodeBindings {
-  readonly incoming?: Pick<IncomingMessage, 'complete' | 'headers' | 'httpVersion' | 'rawHeaders' | 'socket' | 'url'>;
+  readonly incoming?: Pick<
+    IncomingMessage,
+    'complete' | 'headers' | 'httpVersion' | 'rawHeaders' | 'socket' | 'url'
+  > & {
+    /** Calls the next handler of Express, if that is the host. */
+    readonly next?: () => void;
+  };
   readonly outgoing?: Pick<
     ServerResponse,
     | 'destroy'

@@ -4,9 +4,11 @@
  *
  * ```ts
  * import { forwardHandler } from '@svc/exec-http/internal';
+ * import { createMemoryStore } from '@svc/frames';
+ * import { createService } from '@svc/service';
  *
- * // Every path that this server does not have goes to the time-series database.
- * const forward = forwardHandler(service);
+ * // Sends a request to the time-series database, whatever its path is.
+ * const forward = forwardHandler(createService({ store: createMemoryStore() }));
  * ```
  */
 export { forwardHandler } from './forward-all/forward-handler.ts';

@@ -2,11 +2,14 @@
  * SQL over frames on a cluster: Spark Connect, or an engine that speaks Flight SQL.
  *
  * ```ts
+ * import { createDurableStore, createFrameFiles } from '@svc/duckdb';
  * import { createSchedulerEngine } from '@svc/scheduler';
  *
+ * const files = createFrameFiles({ tempDirectory: '/tmp' });
+ * const store = await createDurableStore({ directory: '/srv/frames', files });
  * const engine = createSchedulerEngine({
  *   cluster: { protocol: 'spark-connect', host: '127.0.0.1', port: 15002, hasTls: false },
- *   frames: store, // from createDurableStore of @svc/duckdb
+ *   frames: store,
  *   locate: (path) => `file://${path}`,
  * });
  * const call = { tenant: 'default', requestId: 'r-1', signal: AbortSignal.timeout(60_000) };

@@ -6,7 +6,7 @@
  * import { TTL_HINT } from '@svc/service/internal';
  * import { ServiceError } from '@svc/errors';
  *
- * throw new ServiceError('invalid_value', 'The ttl "x" is not a number of seconds.', { hint: TTL_HINT });
+ * throw new ServiceError('invalid_argument', 'The ttl "x" is not a number of seconds.', { hint: TTL_HINT });
  * ```
  */
 export { engineNotConfigured } from './configured-engines.ts';
