@@ -110,6 +110,19 @@ describe('engine=scheduler with the address of another server', () => {
     expect([response.status, await response.json()]).toMatchObject([400, { code: 'invalid_sql', position: 12 }]);
   });
 
+  test('a frame that only this server has is 502, and an unknown one 400', async () => {
+    expect((await front.put('mine', [{ id: 1 }])).ok).toBe(true);
+    const answer = async (sql: string): Promise<unknown> => {
+      const response = await exec(front, 'scheduler', sql);
+      return [response.status, await response.json()];
+    };
+    expect(await answer('SELECT * FROM mine')).toMatchObject([
+      502,
+      { code: 'scheduler_failed', error: 'The scheduler does not see the frame "mine".' },
+    ]);
+    expect(await answer('SELECT * FROM nobody')).toMatchObject([400, { code: 'invalid_sql' }]);
+  });
+
   test('a long answer arrives complete', async () => {
     const sql = 'SELECT a.id, b.name FROM trades a, trades b WHERE b.id < 200';
     const search = new URLSearchParams({ engine: 'scheduler', query: sql, fmt: 'csv' });

@@ -13,6 +13,10 @@ describe('scheduler.url', () => {
     ['sc://spark/;use_ssl=true', { ...spark, hasTls: true }],
     ['sc://spark/;token=a=b', { ...spark, hasTls: true, token: 'a=b' }],
     ['sc://spark/;token=t;use_ssl=false', { ...spark, token: 't' }],
+    [
+      'sc://spark/;user_id=ada;user_agent=etl%20jobs;token=a%3Db',
+      { ...spark, hasTls: true, token: 'a=b', userId: 'ada', userAgent: 'etl jobs' },
+    ],
     ['sc://[::1]:7', { ...spark, host: '::1', port: 7 }],
     ['grpc://h:1', flight],
     ['grpc+tls://h:1/', { ...flight, hasTls: true }],
@@ -35,7 +39,9 @@ describe('scheduler.url', () => {
     'sc://user:secret@spark',
     'sc://spark:99999',
     'sc://spark/;token=secret;token=secret',
-    'sc://spark/;user_agent=x',
+    'sc://spark/;user_agent=%00',
+    'sc://spark/;user_id=%zz;token=secret',
+    'sc://spark/;x-header=secret',
     'sc://spark/;use_ssl=maybe;token=secret',
     'sc://spark/;token=',
     'sc:// ',
@@ -44,6 +50,13 @@ describe('scheduler.url', () => {
     expect(problem).toContain('scheduler.url is ');
     expect(problem).not.toContain('secret');
     expect(others).toEqual([]);
+  });
+
+  test('a session_id is refused by name', () => {
+    const url = 'sc://spark/;session_id=6b1b5fda-2ed2-4b2e-8f2b-7a0a2a0c0a11';
+    expect(problemsOf({ ...LOCAL, SERVICE_SCHEDULER_URL: url })).toEqual([
+      expect.stringContaining('without session_id, because each statement has a session of its own'),
+    ]);
   });
 
   test.each(['f({uri})', "f('a', {uri}, 'b')", "f('{uri}", "f('{uri}', '{uri}')", "f('x')"])(

@@ -10,10 +10,16 @@ export interface SchedulerUrl {
   readonly hasTls: boolean;
   /** The bearer token, if the URL has one. */
   readonly token?: string;
+  /** The user of all Spark sessions, if the URL has one. */
+  readonly userId?: string;
+  /** The name of the client in Spark's logs, if the URL has one. */
+  readonly userAgent?: string;
 }
 
 const EXPECTED = 'a URL such as sc://spark.example.com:15002, grpc://host:port or grpc+tls://host:port';
-const OPTIONS_EXPECTED = 'a URL with no options but token and use_ssl: sc://host:15002/;token=…;use_ssl=true';
+const OPTIONS_EXPECTED =
+  'a URL with no options but token, use_ssl, user_id and user_agent: sc://host:15002/;token=…;use_ssl=true';
+const NO_SESSION_EXPECTED = 'a URL without session_id, because each statement has a session of its own';
 const CREDENTIALS_EXPECTED = 'a URL without credentials (set scheduler.token instead)';
 
 const SPARK_PORT = 15_002;
@@ -37,10 +43,12 @@ function parse(text: string): SchedulerUrl | string {
 }
 
 /** Reads the options in Spark's own form. */
-function sparkOptions(text: string): Pick<SchedulerUrl, 'hasTls' | 'token'> | string {
+function sparkOptions(text: string): Pick<SchedulerUrl, 'hasTls' | 'token' | 'userAgent' | 'userId'> | string {
   const options = new Map<string, string>();
   for (const pair of text.split(';').filter((part) => part !== '')) {
-    const [, key, value] = /^(token|use_ssl)=(.+)$/.exec(pair) ?? [];
+    if (pair.startsWith('session_id=')) return NO_SESSION_EXPECTED;
+    const [, key, escaped] = /^(token|use_ssl|user_id|user_agent)=(.+)$/.exec(pair) ?? [];
+    const value = escaped === undefined ? undefined : unescaped(escaped);
     if (key === undefined || value === undefined || options.has(key)) return OPTIONS_EXPECTED;
     options.set(key, value);
   }
@@ -49,11 +57,27 @@ function sparkOptions(text: string): Pick<SchedulerUrl, 'hasTls' | 'token'> | st
     return `${OPTIONS_EXPECTED}, where use_ssl is true or false`;
   const token = options.get('token');
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) return `${OPTIONS_EXPECTED}, where token is visible ASCII`;
+  const [userId, userAgent] = ['user_id', 'user_agent'].map((key) => options.get(key));
+  for (const name of [userId, userAgent]) {
+    if (name !== undefined && !/^[\x20-\x7e]{1,200}$/.test(name))
+      return `${OPTIONS_EXPECTED}, where user_id and user_agent are ASCII, at most 200 characters`;
+  }
   // As Spark's own clients do: a token is sent over TLS unless the URL says otherwise.
   return {
     hasTls: tls === 'true' || (token !== undefined && tls === undefined),
     ...(token !== undefined && { token }),
+    ...(userId !== undefined && { userId }),
+    ...(userAgent !== undefined && { userAgent }),
   };
+}
+
+/** Decodes percent-encoding, as Spark's own clients do; undefined if it is malformed. */
+function unescaped(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The address of a cluster, as text. `parseSchedulerUrl` reads it. */
@@ -69,7 +93,9 @@ export function schedulerUrl(): ValueType<string> {
   );
   return {
     ...plainText('url', EXPECTED, schema),
-    redact: (shown) => shown.replace(/(token=)[^;"]*/gi, '$1***').replace(/^("?).*@/s, '$1***@'),
+    // An unknown option may be a header with a secret.
+    redact: (shown) =>
+      shown.replaceAll(/(;(?!use_ssl=|user_id=|user_agent=)[^=;"]*=)[^;"]*/gi, '$1***').replace(/^("?).*@/s, '$1***@'),
   };
 }
 

@@ -6,6 +6,10 @@ export interface Cluster {
   readonly hasTls: boolean;
   /** The bearer token. Default: none. */
   readonly token?: string | undefined;
+  /** The user of all Spark sessions. Default: the tenant. */
+  readonly userId?: string | undefined;
+  /** What Spark's logs call the client, before the name of this server. Default: nothing. */
+  readonly userAgent?: string | undefined;
   /** The certificate authorities to trust, as PEM. Default: those of Node. */
   readonly ca?: Buffer | undefined;
 }

@@ -164,8 +164,47 @@ describe('a statement', () => {
     expect(pinned).toEqual([]);
   });
 
+  test('is scheduler_failed if the cluster cannot read the files of a frame', async () => {
+    const { driver } = createCluster({});
+    const { frames } = createFrames({ trades: 3 });
+    const query = (): Promise<never> => Promise.reject(new ServiceError('invalid_sql', 'No files found.'));
+    const engine = createDriverEngine(
+      { driver: { ...driver, query }, dialect: 'spark', readsFiles: true },
+      { frames, locate: (path) => path },
+    );
+    await expect(engine.query(callOf(), 'SELECT * FROM trades')).rejects.toMatchObject({
+      code: 'scheduler_failed',
+      message: 'The scheduler cannot read the frame "trades": No files found.',
+    });
+  });
+
   test.each([
-    ['SELECT * FROM outside', {}, 'invalid_argument', 'The cluster cannot read the frame "outside".'],
+    ['There is no frame "trades".', 'scheduler_failed', 'The scheduler does not see the frame "trades".'],
+    [
+      "table 'datafusion.public.trades' not found",
+      'scheduler_failed',
+      'The scheduler does not see the frame "trades".',
+    ],
+    ['There is no frame "quotes".', 'invalid_sql', 'There is no frame "quotes".'],
+    ['trades has no column x.', 'invalid_sql', 'trades has no column x.'],
+  ])('on the tables of another engine, %j is %s', async (refusal, code, message) => {
+    const { driver } = createCluster({});
+    const { frames, pinned } = createFrames({ trades: 3 });
+    const fail = (): Promise<never> => Promise.reject(new ServiceError('invalid_sql', refusal));
+    const engine = createDriverEngine(
+      { driver: { ...driver, query: fail, describe: fail }, dialect: 'standard', readsFiles: false },
+      { frames, locate: () => undefined },
+    );
+    const sql = 'SELECT * FROM trades, quotes';
+    await expect(engine.query(callOf(), sql)).rejects.toMatchObject({ code, message, query: sql });
+    await expect(engine.describe(callOf(), sql)).rejects.toMatchObject({ code, message });
+    // Frames of other tenants are not told apart from those that do not exist.
+    await expect(engine.query(callOf(undefined, 'other'), sql)).rejects.toMatchObject({ code: 'invalid_sql' });
+    expect(pinned).toEqual([]);
+  });
+
+  test.each([
+    ['SELECT * FROM outside', {}, 'scheduler_failed', 'The cluster cannot read the frame "outside".'],
     ['SELECT * FROM other', {}, 'invalid_sql', 'There is no frame "other".'],
     ['SELECT ?', { params: [] }, 'invalid_sql', 'The SQL has 1 parameter, but 0 values came with it.'],
     ['SELECT 1', { params: [1, 2] }, 'invalid_sql', 'The SQL has 0 parameters, but 2 values came with it.'],

@@ -1,11 +1,12 @@
 import { ServiceError } from '@svc/errors';
-import { orAborted } from '@svc/errors/internal';
+import { orAborted, quoted } from '@svc/errors/internal';
 import type { Call, Engine, PinnableFrames, QueryOptions, QueryResult } from '@svc/frames';
 import { createSemaphore, type TimeLimit } from '@svc/frames/internal';
 import { Field, Null, type RecordBatch, Schema } from 'apache-arrow';
 import type { Driver, DriverResult } from './driver.ts';
 import type { SqlDialect } from './fence/check-statement.ts';
 import { createRowCheck } from './row-check.ts';
+import { schedulerFailed } from './scheduler-failed.ts';
 import { type RunningStatement, startStatement } from './start-statement.ts';
 import { toStatementError } from './statement-errors.ts';
 
@@ -58,6 +59,21 @@ export function createDriverEngine({ driver, dialect, readsFiles }: EngineParts,
     return startStatement(starting, call, sql, watched);
   }
 
+  /** Returns the error of a statement. Tables of the other engine that it lacks may be frames of this server. */
+  async function explain(
+    error: unknown,
+    { statement: { sql, tenant }, tables }: RunningStatement,
+  ): Promise<ServiceError> {
+    const failure = toStatementError(error, sql);
+    if (readsFiles || failure.code !== 'invalid_sql' || !MISSING.test(failure.message)) return failure;
+    for (const { name } of tables.filter((table) => failure.message.includes(table.name))) {
+      const pin = await frames.pin({ tenant, name: name.toLowerCase() });
+      pin?.release();
+      if (pin !== undefined) return unseenFrame(pin.handle, failure);
+    }
+    return failure;
+  }
+
   return {
     async query(call, sql, { params = [], monitor } = {}) {
       const running = await start(call, sql, { params, monitor });
@@ -72,7 +88,7 @@ export function createDriverEngine({ driver, dialect, readsFiles }: EngineParts,
         return await readResult(result, running, stop);
       } catch (error) {
         running.end(stop());
-        throw toStatementError(error, sql);
+        throw await explain(error, running);
       }
     },
     async describe(call, sql) {
@@ -82,7 +98,7 @@ export function createDriverEngine({ driver, dialect, readsFiles }: EngineParts,
         const schema = await orAborted(describing, running.limit.signal);
         return { schema, parameters: untypedParameters(running.statement.parameters) };
       } catch (error) {
-        throw toStatementError(error, sql);
+        throw await explain(error, running);
       } finally {
         running.end(describing);
       }
@@ -124,6 +140,18 @@ async function readResult(
   }
 
   return { schema, batches: batches(), close: () => running.end(stop()) };
+}
+
+/** How engines say that they have no such table. */
+const MISSING =
+  /\b(?:no (?:frame|such table|table)|not found|(?:does not|doesn't) exist|unknown (?:table|relation))\b/i;
+
+function unseenFrame(handle: string, { query, cause }: ServiceError): ServiceError {
+  return schedulerFailed(`The scheduler does not see the frame ${quoted(handle)}.`, {
+    hint: 'Without scheduler.read_file, the tables are those of the other engine: store the frame there, or set it.',
+    ...(query !== undefined && { query }),
+    cause,
+  });
 }
 
 /** The cluster does not report the types of parameters. */

@@ -1,8 +1,8 @@
-import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import type { PinnableFrames, PinnedFrame } from '@svc/frames';
 import type { BoundFrame } from './driver.ts';
 import { type CheckedStatement, checkTables } from './fence/check-statement.ts';
+import { schedulerFailed } from './scheduler-failed.ts';
 
 /** Frames that stay pinned until they are released. */
 export interface FramePins {
@@ -62,7 +62,7 @@ function boundFrame(name: string, pin: PinnedFrame, locate: PinFramesOptions['lo
 }
 
 function unreachable(handle: string): never {
-  throw new ServiceError('invalid_argument', `The cluster cannot read the frame ${quoted(handle)}.`, {
+  throw schedulerFailed(`The cluster cannot read the frame ${quoted(handle)}.`, {
     hint: 'Upload it as a frame: only Parquet files in the directory of the frames can be read by others than this server.',
   });
 }

@@ -1,3 +1,4 @@
+import { ServiceError } from '@svc/errors';
 import { counted, quoted } from '@svc/errors/internal';
 import type { BoundFrame, Driver } from './driver.ts';
 import { schedulerFailed } from './scheduler-failed.ts';
@@ -19,7 +20,9 @@ export function createRowCheck(driver: Driver): RowCheck {
   async function check(tenant: string, frame: BoundFrame, signal: AbortSignal): Promise<void> {
     const key = JSON.stringify([tenant, frame.handle, frame.version]);
     if (checked.has(key)) return;
-    const { seen, noticesMissingFiles } = await countRows(driver, tenant, frame, signal);
+    const { seen, noticesMissingFiles } = await countRows(driver, tenant, frame, signal).catch((error: unknown) => {
+      throw unreadable(frame, error);
+    });
     if (seen !== BigInt(frame.rows)) throw missingRows(frame, seen);
     if (!noticesMissingFiles) return;
     if (checked.size >= MAX_CHECKED)
@@ -60,9 +63,19 @@ async function countRows(driver: Driver, tenant: string, frame: BoundFrame, sign
   }
 }
 
+/** The count is right SQL: an engine that refuses it cannot read the files. */
+function unreadable({ handle }: BoundFrame, error: unknown): unknown {
+  if (!(error instanceof ServiceError) || error.code !== 'invalid_sql') return error;
+  return schedulerFailed(`The scheduler cannot read the frame ${quoted(handle)}: ${error.message}`, {
+    hint: SAME_FILES,
+    cause: error.cause,
+  });
+}
+
+const SAME_FILES =
+  'Check that every machine of the cluster reads the same directory, and that scheduler.frames_url names it.';
+
 function missingRows({ handle, rows }: BoundFrame, seen: bigint): Error {
   const message = `The scheduler sees ${seen} of ${counted(rows, 'row')} of the frame ${quoted(handle)}.`;
-  return schedulerFailed(message, {
-    hint: 'Check that every machine of the cluster reads the same directory, and that scheduler.frames_url names it.',
-  });
+  return schedulerFailed(message, { hint: SAME_FILES });
 }

@@ -11,6 +11,8 @@ import { tooManyStatements, wrongParameters } from './statement-errors.ts';
 /** A statement that holds a slot and its frames until `end`. */
 export interface RunningStatement {
   readonly statement: BoundStatement;
+  /** The tables it reads, without the queries of WITH. */
+  readonly tables: CheckedStatement['tables'];
   readonly limit: TimeLimit;
   /** Ends the time limit at once; slot and frames are released when `stopped` resolves. Only the first call counts. */
   end(stopped: Promise<unknown>): void;
@@ -67,6 +69,7 @@ export async function startStatement(
   const { frames } = pins;
   return {
     statement: { sql: checked.sql, params: params ?? [], parameters, frames, tenant, tag: tagOf(requestId), trace },
+    tables: checked.tables,
     limit,
     end: createEnd(options, call, { limit, release, pins }),
   };

@@ -23,7 +23,11 @@ const STATEMENT: BoundStatement = {
 };
 const NEVER = new AbortController().signal;
 
-async function start(options: SparkServerOptions, token?: string): Promise<{ server: SparkServer; driver: Driver }> {
+async function start(
+  options: SparkServerOptions,
+  token?: string,
+  identity: { readonly userId?: string; readonly userAgent?: string } = {},
+): Promise<{ server: SparkServer; driver: Driver }> {
   const server = await startSparkServer(options);
   const driver = createSparkDriver({
     protocol: 'spark-connect',
@@ -31,6 +35,7 @@ async function start(options: SparkServerOptions, token?: string): Promise<{ ser
     port: server.port,
     hasTls: false,
     token,
+    ...identity,
   });
   onTestFinished(async () => {
     await driver.close();
@@ -68,6 +73,15 @@ describe('a statement', () => {
     expect(await valuesOf(await driver.query(STATEMENT, NEVER))).toEqual([1, 2, 3, 4, 5]);
     await driver.close();
     expect(callsOf(server)).toEqual(['executePlan', 'releaseExecute(all)', 'releaseSession']);
+  });
+
+  test('runs as the user, and under the name, that the address of the cluster gives', async () => {
+    const { server, driver } = await start({ batches: THREE }, undefined, { userId: 'ada', userAgent: 'etl' });
+    for (const tenant of ['acme', 'other']) await valuesOf(await driver.query({ ...STATEMENT, tenant }, NEVER));
+    expect(server.requests).toMatchObject([
+      { userContext: { userId: 'ada', userName: 'ada' }, clientType: 'etl svc' },
+      { userContext: { userId: 'ada', userName: 'ada' }, clientType: 'etl svc' },
+    ]);
   });
 
   test('runs in a session of its tenant, with the settings that it needs', async () => {

@@ -25,7 +25,7 @@ export interface PlanRunner {
 /** Creates a runner. It connects with the first plan. */
 export function createPlanRunner(cluster: Cluster): PlanRunner {
   const connection = connectSpark(cluster);
-  const sessions = createSparkSessions(connection.clientFor(undefined));
+  const sessions = createSparkSessions(connection.clientFor(undefined), cluster);
   const running = new Set<Execution>();
 
   function onExecution(execution: Execution): void {

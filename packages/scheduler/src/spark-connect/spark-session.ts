@@ -39,9 +39,15 @@ const SETTINGS: Readonly<Record<string, string>> = {
 /** How long a server may take to answer the first request of a session. */
 const OPEN_TIMEOUT_MS = 60_000;
 
+/** Who opens a session. */
+export interface ClientIdentity {
+  readonly user: string;
+  /** The name of the client in the server's logs. */
+  readonly clientType: string;
+}
+
 /** Options of `openSession`. */
-export interface OpenOptions {
-  readonly tenant: string;
+export interface OpenOptions extends ClientIdentity {
   /** Settings besides those of every session. Default: none. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -49,11 +55,11 @@ export interface OpenOptions {
 /** Opens a session with our settings. */
 export async function openSession(
   client: SparkClient,
-  { tenant, settings = {} }: OpenOptions,
+  { user, clientType, settings = {} }: OpenOptions,
   signal: AbortSignal,
 ): Promise<OpenedSession> {
-  const userContext = { userId: tenant, userName: tenant };
-  const session = { sessionId: randomUUID(), userContext, clientType: 'svc' };
+  const userContext = { userId: user, userName: user };
+  const session = { sessionId: randomUUID(), userContext, clientType };
   const pairs = Object.entries({ ...SETTINGS, ...settings }).map(([key, value]) => ({ key, value }));
   const request = { ...session, operation: { set: { pairs } } };
   return opening(client, session, async () => {

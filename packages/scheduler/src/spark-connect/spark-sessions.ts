@@ -1,8 +1,16 @@
 import { orAborted } from '@svc/errors/internal';
 import { ClientError, Status } from 'nice-grpc';
 import { type Remembered, rememberSuccess } from '../remember-success.ts';
+import type { Cluster } from '../cluster.ts';
 import type { SparkClient } from './connect-spark.ts';
-import { cloneSession, isDisconnection, type OpenedSession, openSession, releaseSession } from './spark-session.ts';
+import {
+  type ClientIdentity,
+  cloneSession,
+  isDisconnection,
+  type OpenedSession,
+  openSession,
+  releaseSession,
+} from './spark-session.ts';
 
 /** Opens the sessions of statements. */
 export interface SparkSessions {
@@ -33,7 +41,15 @@ type Template = Remembered<[], OpenedSession>;
  * starts with the settings of that session. So each tenant has a template, in which nothing ever runs, and each
  * statement a clone of it. If the server cannot clone, a statement has a new session with our settings.
  */
-export function createSparkSessions(client: SparkClient): SparkSessions {
+export function createSparkSessions(
+  client: SparkClient,
+  { userId, userAgent }: Pick<Cluster, 'userAgent' | 'userId'>,
+): SparkSessions {
+  const identityOf = (tenant: string): ClientIdentity => ({
+    user: userId ?? tenant,
+    clientType: userAgent === undefined ? 'svc' : `${userAgent} svc`,
+  });
+
   const templates = new Map<string, Template>();
   let canClone = true;
 
@@ -41,7 +57,9 @@ export function createSparkSessions(client: SparkClient): SparkSessions {
     const known = templates.get(tenant);
     const template =
       known ??
-      rememberSuccess(() => openSession(client, { tenant, settings: WITHOUT_CLASSES }, new AbortController().signal));
+      rememberSuccess(() =>
+        openSession(client, { ...identityOf(tenant), settings: WITHOUT_CLASSES }, new AbortController().signal),
+      );
     // The most recently used one is the last.
     templates.delete(tenant);
     templates.set(tenant, template);
@@ -74,7 +92,7 @@ export function createSparkSessions(client: SparkClient): SparkSessions {
   return {
     async open(tenant, calls, signal) {
       const cloned = canClone ? await clone(tenant, calls, signal) : undefined;
-      return cloned ?? openSession(calls, { tenant }, signal);
+      return cloned ?? openSession(calls, identityOf(tenant), signal);
     },
     forget() {
       canClone = true;
