@@ -1,6 +1,7 @@
 import type { Authenticator } from '@svc/auth';
 import { type Config, formatAddress } from '@svc/config';
 import { type ChildLink, DirectoryFormatError, DirectoryInUseError } from '@svc/duckdb';
+import { openPort } from '@svc/grpc/internal';
 import type { Observer } from '@svc/service';
 import { untilAnswered } from './http/until-answered.ts';
 import { untilQuiet } from './http/until-quiet.ts';
@@ -50,7 +51,8 @@ export interface StartOptions {
 
 /**
  * Creates the parts of the server from its configuration and starts both listeners. Modules are loaded while the engine
- * child starts, and those of gRPC after HTTP is up and has answered the clients that waited for it.
+ * child starts, and those of gRPC after HTTP is up and has answered the clients that waited for it. The port of gRPC is
+ * bound before HTTP answers: its clients wait for the modules.
  */
 export async function startServer(config: Config, log: Log, options: StartOptions): Promise<RunningServer> {
   const { version, authenticator, tls, audit, traces, child, steps } = options;
@@ -71,8 +73,14 @@ export async function startServer(config: Config, log: Log, options: StartOption
   const graceMs = config.server.shutdown_grace_ms;
   const running = { service, http, connections, metrics: servers.metrics, graceMs, log, steps };
   const { http_bind_address: address, grpc_host: grpcHost, grpc_port: grpcPort } = config.server;
+  const grpcAddress = await openPort(grpcHost, grpcPort).catch(async (error: unknown) => {
+    metrics?.close();
+    await shutdown(running);
+    throw listenError(error, grpcHost, grpcPort, 'server.grpc_host and server.grpc_port');
+  });
   const stopHttp = async (): Promise<void> => {
     metrics?.close();
+    await grpcAddress.close();
     await shutdown(running);
   };
   const httpPort = await listenHttp(http, address.host, address.port).catch(async (error: unknown) => {
@@ -102,14 +110,11 @@ export async function startServer(config: Config, log: Log, options: StartOption
     metrics?.close();
     await shutdown({ ...running, grpc });
   };
-  const boundGrpcPort = await grpc.listen(grpcHost, grpcPort).catch(async (error: unknown) => {
-    await stop();
-    throw listenError(error, grpcHost, grpcPort, 'server.grpc_host and server.grpc_port');
-  });
+  await grpc.listenOn(grpcAddress);
   isStarting = false;
   return {
     httpUrl: `${tls === undefined ? 'http' : 'https'}://${formatAddress({ host: address.host, port: httpPort })}`,
-    grpcAddress: formatAddress({ host: grpcHost, port: boundGrpcPort }),
+    grpcAddress: formatAddress({ host: grpcHost, port: grpcAddress.port }),
     metricsUrl,
     drain() {
       service.drain();

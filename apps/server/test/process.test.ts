@@ -3,8 +3,11 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { createServer, type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { FrameServiceDefinition } from '@svc/proto';
+import { createChannel, createClient } from 'nice-grpc';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { byTier, SLOW } from '../../../test/tier.ts';
+import { freePorts } from '../../../tools/free-ports.js';
 import { LOCAL_LISTENERS } from '../../../tools/local-listeners.js';
 import { runToEnd, startProcess, tomlFile } from './server-process.ts';
 import { deferred, startTcpUpstream, startUpstream } from './upstream.ts';
@@ -48,6 +51,23 @@ describe('the start', () => {
       }),
     );
     expect(text).toMatch(/INFO {2}ready http=http:\/\/127\.0\.0\.1:\d+ grpc=127\.0\.0\.1:\d+/);
+  });
+
+  test('once /ping answers, gRPC calls are answered too, also after a restart on the same ports', async () => {
+    const [http, grpc] = await freePorts(2);
+    const at = ['--http-bind-address', `127.0.0.1:${http}`, '--grpc-host', '127.0.0.1', '--grpc-port', String(grpc)];
+    for (let start = 0; start < 2; start += 1) {
+      const starting = startProcess({ listeners: at });
+      const ping = () => fetch(`http://127.0.0.1:${http}/ping`).then(({ status }) => status);
+      await expect.poll(() => ping().catch(() => 0), { interval: 1, timeout: 20_000 }).toBe(200);
+      const channel = createChannel(`127.0.0.1:${grpc}`);
+      const listed = await createClient(FrameServiceDefinition, channel).listFrames({});
+      channel.close();
+      expect(listed.frames).toEqual([]);
+      const { child, exited } = await starting;
+      child.kill('SIGTERM');
+      expect(await exited).toEqual({ code: 0, signal: null });
+    }
   });
 
   test.each([

@@ -5,10 +5,24 @@ import { promisify } from 'node:util';
 import { status as Status } from '@grpc/grpc-js';
 import { HealthCheckResponseServingStatus as ServingStatus, HealthDefinition } from '@svc/proto';
 import { tableFromArrays } from 'apache-arrow';
-import { ClientError, createClient } from 'nice-grpc';
+import { ChannelCredentials, ClientError, createChannel, createClient } from 'nice-grpc';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { connectRaw, deferred, failureOf, PREFACE, putTable, startServer, upload } from '../test/start-server.ts';
+import { createTestAuthority } from '../../../tools/test-certificates.js';
+import {
+  connectRaw,
+  createFrameClient,
+  deferred,
+  failureOf,
+  PREFACE,
+  putTable,
+  startServer,
+  upload,
+} from '../test/start-server.ts';
 import { createGrpcServer } from './index.ts';
+import { openPort } from './open-port.ts';
+
+const authority = await createTestAuthority();
+const { cert, key } = await authority.issue(['localhost']);
 
 const table = tableFromArrays({ id: Int32Array.of(1) });
 const CALL = { requestId: 'r', signal: new AbortController().signal };
@@ -112,6 +126,34 @@ describe('listen', () => {
   ])('on %s fails with the error code of the system', async (host, code) => {
     const { service } = await startServer();
     await expect(createGrpcServer({ service }).listen(host, 0)).rejects.toMatchObject({ code });
+  });
+
+  test.each([
+    ['plain', undefined, () => ChannelCredentials.createInsecure()],
+    ['TLS', { cert, key }, () => ChannelCredentials.createSsl(Buffer.from(authority.cert))],
+  ])('a call over %s to an open port waits for the server', async (_name, tls, credentials) => {
+    const opened = await openPort('localhost', 0);
+    const channel = createChannel(`localhost:${opened.port}`, credentials());
+    onTestFinished(() => channel.close());
+    const listed = createFrameClient(channel).listFrames({});
+    const early = await connectTo(opened.port);
+    const { service } = await startServer();
+    const server = createGrpcServer({ service, ...(tls && { tls }) });
+    await server.listenOn(opened);
+    expect((await listed).frames).toEqual([]);
+    // A port that is taken over is the server's.
+    await opened.close();
+    expect((await createFrameClient(channel).listFrames({})).frames).toEqual([]);
+    await server.shutdown({ signal: AbortSignal.abort() });
+    await expect.poll(() => early.destroyed).toBe(true);
+  });
+
+  test('an open port that no server takes over disconnects its clients when it closes', async () => {
+    const opened = await openPort('127.0.0.1', 0);
+    const waiting = await connectTo(opened.port);
+    await opened.close();
+    await expect.poll(() => waiting.destroyed).toBe(true);
+    await expect(once(connect(opened.port, '127.0.0.1'), 'connect')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
   test('accepts a host name', async () => {

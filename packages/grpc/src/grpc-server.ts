@@ -1,4 +1,3 @@
-import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { Server } from 'node:net';
@@ -12,7 +11,6 @@ import { createDecoders } from '@svc/frames';
 import { FrameServiceDefinition, HealthDefinition, reflectionV1, reflectionV1alpha } from '@svc/proto';
 import type { EngineName, Service } from '@svc/service';
 import { createServer, type Server as NiceServer } from 'nice-grpc';
-import { bindListener } from './bind-listener.ts';
 import { AUTHORIZATION_KEY } from './call-credentials.ts';
 import { createCalls } from './calls.ts';
 import { REQUEST_ID_KEY } from './error-status.ts';
@@ -22,6 +20,7 @@ import { createFrameService } from './frame-service.ts';
 import { freeDeadConnections } from './free-dead-connections.ts';
 import { type GrpcConnections, trackConnections } from './grpc-connections.ts';
 import { createHealthService } from './health-service.ts';
+import { type OpenPort, openPort } from './open-port.ts';
 import { createReflectionService } from './reflection-service.ts';
 import { createServerCredentials } from './server-credentials.ts';
 
@@ -62,6 +61,8 @@ export interface GrpcServer {
    * error is the system's, with its `code`, such as `EADDRINUSE`.
    */
   listen(host: string, port: number): Promise<number>;
+  /** Like `listen`, on a port that is bound already. Clients that have connected to it are answered from now on. */
+  listenOn(port: OpenPort): Promise<void>;
   /** The number of open connections. */
   connectionCount(): number;
   /** Uses another certificate and key for new connections; open ones stay. Only for a server with TLS. */
@@ -136,13 +137,20 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     await delay(CANCEL_MS, undefined, { signal: isOver });
   }
 
+  function listenOn(opened: OpenPort): Promise<void> {
+    const { host, port } = opened;
+    const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+    return opened.takeOver(() => server.listen(address, credentials), onListener);
+  }
+
   return {
     async listen(host, port) {
-      const { address, family } = await lookup(host);
-      return bindListener({ address, port, onListener }, () =>
-        server.listen(family === 6 ? `[${address}]:${port}` : `${address}:${port}`, credentials),
-      );
+      const opened = await openPort(host, port);
+      await listenOn(opened);
+      return opened.port;
     },
+
+    listenOn,
 
     connectionCount: () => connections?.size ?? 0,
 
