@@ -11,4 +11,10 @@
  * ```
  */
 export { TENANT_RULE } from './caller.ts';
+export {
+  type ConnectionLimitOptions,
+  type FindConnection,
+  limitConnections,
+  type LimitedConnection,
+} from './limit-connections.ts';
 export { type Handshakes, type PlainClient, trackHandshakes, type TrackHandshakesOptions } from './track-handshakes.ts';

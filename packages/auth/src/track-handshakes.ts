@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
-import type { Server, TLSSocket } from 'node:tls';
+import type { Server } from 'node:tls';
+import { keyOf } from './limit-connections.ts';
 
 /** The connections of a TLS server whose handshake is not complete. */
 export interface Handshakes {
@@ -56,9 +57,4 @@ export function trackHandshakes(server: Server, options: TrackHandshakesOptions 
       for (const socket of pending.values()) socket.destroy();
     },
   };
-}
-
-/** A TLS socket and the socket below it have the same key. */
-function keyOf({ remoteAddress, remotePort }: Socket | TLSSocket): string {
-  return `${remoteAddress} ${remotePort}`;
 }

@@ -16,6 +16,7 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
   'server.grpc_host': ['localhost', '"localhost"', 'localhost'],
   'server.grpc_port': ['0', '0', 0],
   'server.max_connections': ['7', '7', 7],
+  'server.first_request_timeout_ms': ['3000', '3000', 3000],
   'server.drain_delay_ms': ['5000', '5000', 5000],
   'server.shutdown_grace_ms': ['0', '0', 0],
   'storage.data_dir': ['/d', '"/d"', '/d'],

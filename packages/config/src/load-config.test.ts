@@ -128,6 +128,7 @@ describe('defaults', () => {
         grpc_host: '0.0.0.0',
         grpc_port: 50_052,
         max_connections: 100,
+        first_request_timeout_ms: 10_000,
         drain_delay_ms: 0,
         shutdown_grace_ms: 10_000,
       },

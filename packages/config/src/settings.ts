@@ -45,8 +45,15 @@ export const SETTINGS = {
       env: ['SERVICE_MAX_CONNECTIONS'],
       flag: 'max-connections',
       description:
-        'Maximum concurrent connections of the gRPC listener; further ones are refused, open ones are not affected.',
+        'Maximum concurrent connections of the gRPC listener; a further one takes the place of one without a call, and is refused if all have calls.',
       example: 100,
+    }),
+    first_request_timeout_ms: setting({
+      type: timerMs,
+      default: 10_000,
+      description:
+        'How long a new connection may take until its first request: over HTTP the TLS handshake and a complete head, over gRPC a call with valid credentials (any call, if authentication is off).',
+      example: 10_000,
     }),
     drain_delay_ms: setting({
       type: integer({ min: 0, max: MAX_TIMER_MS }, 'ms'),

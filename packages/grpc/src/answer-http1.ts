@@ -17,12 +17,8 @@ export function answerHttp1(listener: Server, answer: string): Greetings {
 
   function begin(socket: Socket): void {
     waiting.add(socket);
-    const timer = setTimeout(() => socket.destroy(), GREETING_TIMEOUT_MS).unref();
     let head: Buffer = Buffer.alloc(0);
-    const onClose = (): void => {
-      clearTimeout(timer);
-      waiting.delete(socket);
-    };
+    const onClose = (): void => void waiting.delete(socket);
     function onReadable(): void {
       const bytes: unknown = socket.read();
       if (!(bytes instanceof Uint8Array)) return;
@@ -77,8 +73,6 @@ export function refuse(socket: Socket, answer: string): void {
 /** A failed connection also closes. */
 function ignore(): void {}
 
-/** How long a client may take to send its first bytes; the same limit as for HTTP/1.1 headers. */
-const GREETING_TIMEOUT_MS = 60_000;
 /** How long a client has to read the response. */
 const GOODBYE_MS = 1000;
 const MAX_METHOD_LENGTH = 10;

@@ -16,7 +16,8 @@ export function credentialsOf(metadata: Metadata, call: object): Credentials {
   return { ...metadataCredentials(metadata), certificate: certificateOf(connection), connection };
 }
 
-function sessionOf(call: object): object | undefined {
+/** Returns the HTTP/2 session of a call. */
+export function sessionOf(call: object): object | undefined {
   const stream = streamOf(call);
   const session: unknown = stream !== undefined && 'session' in stream ? stream.session : undefined;
   return typeof session === 'object' && session !== null ? session : undefined;

@@ -14,7 +14,7 @@ import { type Caller, continueTrace, requestIdFrom } from '@svc/frames';
 import type { Service } from '@svc/service';
 import { OTHER_ROUTE } from '@svc/service/internal';
 import { ServerError, type ServerMiddleware, Status as NiceStatus } from 'nice-grpc';
-import { credentialsOf, setCaller } from './call-credentials.ts';
+import { credentialsOf, sessionOf, setCaller } from './call-credentials.ts';
 import { countBytes, type CountedCall } from './call-traffic.ts';
 import { REQUEST_ID_KEY } from './error-status.ts';
 import {
@@ -57,6 +57,10 @@ export interface CallsOptions {
   readonly isOpen?: (operation: string, metadata: Metadata) => boolean;
   /** The largest message a client may send, for the error message. */
   readonly maxMessageBytes: number;
+  /** Called with the HTTP/2 session of a call that has a caller, or of any call if authentication is off. Default: none. */
+  readonly onAccepted?: (session: object | undefined) => void;
+  /** Called with the HTTP/2 session of a call that was refused because it proves no caller. Default: none. */
+  readonly onRefused?: (session: object | undefined) => void;
 }
 
 /** Creates the tracker of one server. */
@@ -160,18 +164,21 @@ function listenerOf(
       reports.start(call);
       const resume = (): void => storage.run(call, () => next(metadata));
       const admit = (caller: Caller): void => {
+        options.onAccepted?.(sessionOf(inner));
         setCaller(call, caller);
         options.admit?.(call);
       };
       const refuse = (thrown: unknown): void => {
         call.error = toServiceError(thrown);
         inner.sendStatus({ code: Status[ERROR_CODES[call.error.code].grpc], details: call.error.message });
+        if (call.error.code === 'unauthenticated') options.onRefused?.(sessionOf(inner));
       };
       try {
         const caller = callerOf(call, inner, metadata, options);
         // grpc-js keeps the messages back until `next` is called: those of a refused call are never read.
         if (caller instanceof Promise) return void caller.then(admit).then(resume, refuse);
         if (caller !== undefined) admit(caller);
+        else if (options.authenticate === undefined) options.onAccepted?.(sessionOf(inner));
       } catch (error) {
         return refuse(error);
       }

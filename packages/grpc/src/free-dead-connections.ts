@@ -1,12 +1,11 @@
-import type { Server } from 'node:net';
-import type { GrpcConnection, GrpcConnections } from './grpc-connections.ts';
+import type { GrpcConnection } from './grpc-connections.ts';
 
 /**
- * Closes dead connections whenever a client is refused because all slots are taken. After a protocol error, a session
- * silently stops reading: it does not notice that the client disconnects, and would stay until the keepalive timeout. But
- * it also stops sending, so a ping stays in its queue.
+ * Returns a function that closes dead connections. Call it whenever a client is refused because all slots are taken. After a
+ * protocol error, a session silently stops reading: it does not notice that the client disconnects, and would stay until
+ * the keepalive timeout. But it also stops sending, so a ping stays in its queue.
  */
-export function freeDeadConnections(listener: Server, connections: GrpcConnections): void {
+export function freeDeadConnections(connections: () => Iterable<GrpcConnection>): () => void {
   /** Since when the queue of a session has not been empty, in milliseconds. */
   const stuckSince = new WeakMap<GrpcConnection, number>();
   let timer: NodeJS.Timeout | undefined;
@@ -14,7 +13,7 @@ export function freeDeadConnections(listener: Server, connections: GrpcConnectio
   function look(): void {
     const now = performance.now();
     timer = undefined;
-    for (const connection of connections) {
+    for (const connection of connections()) {
       const { session, openCalls } = connection;
       if (session.destroyed || session.state.outboundQueueSize === 0) stuckSince.delete(connection);
       else {
@@ -30,11 +29,11 @@ export function freeDeadConnections(listener: Server, connections: GrpcConnectio
     timer ??= setTimeout(look, LOOK_MS).unref();
   }
 
-  listener.on('drop', () => {
+  return () => {
     if (timer !== undefined) return;
-    for (const { session } of connections) if (!session.destroyed) session.ping(() => undefined);
+    for (const { session } of connections()) if (!session.destroyed) session.ping(() => undefined);
     lookAgain();
-  });
+  };
 }
 
 /** How long a ping may stay in the queue; this does not depend on the network. */

@@ -1,22 +1,36 @@
 import { once } from 'node:events';
-import type { ServerHttp2Session } from 'node:http2';
+import { constants, type ServerHttp2Session } from 'node:http2';
 import type { Server, Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import { answerHttp1, http1Answer, refuse } from './answer-http1.ts';
 import { clientCertificateOf } from '@svc/auth';
-import { trackHandshakes, type TrackHandshakesOptions } from '@svc/auth/internal';
+import {
+  type ConnectionLimitOptions,
+  limitConnections,
+  type LimitedConnection,
+  trackHandshakes,
+  type TrackHandshakesOptions,
+} from '@svc/auth/internal';
 
 /** A connection of a client. */
 export interface GrpcConnection {
   readonly session: ServerHttp2Session;
+  /** Undefined if the client has left already. */
+  readonly limited: LimitedConnection | undefined;
   /** The number of open calls. */
   openCalls: number;
+  /** The number of calls that were refused since the last accepted one. */
+  refusedCalls: number;
 }
 
 /** The connections of a gRPC listener. */
 export interface GrpcConnections {
   readonly size: number;
   [Symbol.iterator](): Iterator<GrpcConnection>;
+  /** Tells that a call of a session was accepted. */
+  onAccepted(session: object | undefined): void;
+  /** Tells that a call of a session was refused. Closes a connection that is refused again and again. */
+  onRefused(session: object | undefined): void;
   /**
    * Closes the connections without an open call, after a moment in which the client can close its side. The others close
    * when their calls have ended and the client has read the responses. Call it after the listener has stopped accepting.
@@ -33,11 +47,14 @@ export interface TrackConnectionsOptions {
   readonly onHandshakeFailure?: TrackHandshakesOptions['onFailure'];
   /** The text for a client that speaks HTTP/1.1. */
   readonly http1Text: string;
+  /** The most connections, and how long one may take until its first accepted call. */
+  readonly limit: ConnectionLimitOptions;
 }
 
-/** Tracks the connections of a listener, and destroys those that do not complete the handshake of TLS or of HTTP/2. */
+/** Tracks and limits the connections of a listener. */
 export function trackConnections(listener: Server, options: TrackConnectionsOptions): GrpcConnections {
   const connections = new Map<Socket, GrpcConnection>();
+  const bySession = new WeakMap<object, GrpcConnection>();
   const answer = http1Answer(options.http1Text);
   const handshakes =
     listener instanceof TlsServer
@@ -47,30 +64,32 @@ export function trackConnections(listener: Server, options: TrackConnectionsOpti
           plainAnswer: (client) => (client === 'http1' ? answer : undefined),
         })
       : undefined;
-  let accepted: Socket | undefined;
+  let newest: Socket | undefined;
 
   // Node creates the session of a socket during this event.
   const event = handshakes === undefined ? 'connection' : 'secureConnection';
   listener.prependListener(event, (socket: Socket) => {
-    accepted = socket;
+    newest = socket;
     // A certificate with a wrong signature leaves an error in the queue of OpenSSL. The session, which writes at once, would
     // take it for its own and end the connection. Reading the certificate clears the queue.
     clientCertificateOf(socket);
   });
   const greetings = handshakes === undefined ? answerHttp1(listener, answer) : undefined;
+  const find = limitConnections(listener, options.limit);
   // With TLS, a client that cannot choose a protocol.
   listener.on('unknownProtocol', (socket: Socket) => refuse(socket, answer));
   listener.on('session', (session: ServerHttp2Session) => {
-    const socket = accepted;
+    const socket = newest;
     if (socket === undefined) return;
-    const connection: GrpcConnection = { session, openCalls: 0 };
+    const limited = find(socket);
+    const connection: GrpcConnection = { session, limited, openCalls: 0, refusedCalls: 0 };
     connections.set(socket, connection);
-    const timer = setTimeout(() => socket.destroy(), GREETING_TIMEOUT_MS).unref();
-    session.once('remoteSettings', () => clearTimeout(timer));
-    socket.once('close', () => {
-      clearTimeout(timer);
-      connections.delete(socket);
-    });
+    bySession.set(session, connection);
+    socket.once('close', () => connections.delete(socket));
+    if (limited !== undefined) {
+      limited.isBusy = () => connection.openCalls > 0;
+      limited.close = () => sayGoodbye(socket, session);
+    }
     session.on('stream', (stream) => {
       connection.openCalls++;
       stream.once('close', () => connection.openCalls--);
@@ -82,14 +101,23 @@ export function trackConnections(listener: Server, options: TrackConnectionsOpti
       return connections.size + (greetings?.size ?? 0);
     },
     [Symbol.iterator]: () => connections.values(),
+    onAccepted(session) {
+      const connection = session && bySession.get(session);
+      if (connection === undefined) return;
+      connection.refusedCalls = 0;
+      connection.limited?.prove();
+    },
+    onRefused(session) {
+      const connection = session && bySession.get(session);
+      if (connection === undefined) return;
+      connection.refusedCalls += 1;
+      if (connection.refusedCalls >= MAX_REFUSED_CALLS) connection.session.destroy(undefined, ENHANCE_YOUR_CALM);
+    },
     closeIdle() {
       handshakes?.destroy();
       greetings?.destroy();
       for (const [socket, { session, openCalls }] of connections) {
-        if (openCalls > 0) continue;
-        session.close();
-        if (socket.bytesRead === 0) socket.destroy();
-        else setTimeout(() => socket.destroy(), GOODBYE_MS).unref();
+        if (openCalls === 0) sayGoodbye(socket, session);
       }
     },
     destroy() {
@@ -104,7 +132,15 @@ export function trackConnections(listener: Server, options: TrackConnectionsOpti
   };
 }
 
-/** How long a client may take to send the HTTP/2 preface and settings; the same limit as for HTTP/1.1 headers. */
-const GREETING_TIMEOUT_MS = 60_000;
+/** Tells the client to leave, and closes the connection. */
+function sayGoodbye(socket: Socket, session: ServerHttp2Session): void {
+  session.close();
+  if (socket.bytesRead === 0) socket.destroy();
+  else setTimeout(() => socket.destroy(), GOODBYE_MS).unref();
+}
+
+/** Refused calls in a row until the connection is closed: as many as may be open at a time. */
+const MAX_REFUSED_CALLS = 100;
+const { NGHTTP2_ENHANCE_YOUR_CALM: ENHANCE_YOUR_CALM } = constants;
 /** How long an idle client has to close its side before its connection is destroyed. */
 const GOODBYE_MS = 300;

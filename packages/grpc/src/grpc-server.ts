@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { IncomingHttpHeaders } from 'node:http2';
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SecureContextOptions, TlsOptions } from 'node:tls';
@@ -28,8 +28,16 @@ import { createServerCredentials } from './server-credentials.ts';
 export interface GrpcServerOptions {
   /** The service behind the calls. */
   readonly service: Service;
-  /** The most open connections; further ones are closed at once. Default 100. */
+  /**
+   * The most open connections. A further one takes the place of one without a call; it is refused if all have calls.
+   * Default 100.
+   */
   readonly maxConnections?: number;
+  /**
+   * How long a client may take until its first accepted call: one with valid credentials, or any call if authentication is
+   * off. Default 10 000.
+   */
+  readonly firstCallMs?: number;
   /** The most bytes of one message from a client. Default 64 MiB. */
   readonly maxMessageBytes?: number;
   /** The longest pause of a client during an upload before the call is DEADLINE_EXCEEDED. Default 60 000. */
@@ -85,7 +93,13 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { service, maxConnections = 100, maxMessageBytes = 64 * 1024 * 1024 } = options;
   const { idleTimeoutMs = 60_000, minUploadBytesPerSecond: minBytesPerSecond = 100, defaultEngine = 'local' } = options;
   const pace = { idleTimeoutMs, minBytesPerSecond };
-  const calls = createCalls({ ...service, isOpen, maxMessageBytes });
+  const calls = createCalls({
+    ...service,
+    isOpen,
+    maxMessageBytes,
+    onAccepted: (session) => connections?.onAccepted(session),
+    onRefused: (session) => connections?.onRefused(session),
+  });
   const decoders = createDecoders({ maxBytes: MAX_DECODED_PARAMS_BYTES });
   const interceptor: ServerInterceptor = (method, call) => {
     sendUncopied(call);
@@ -104,14 +118,14 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   let connections: GrpcConnections | undefined;
 
   function onListener(listener: Server): void {
-    listener.maxConnections = maxConnections;
-    connections = trackConnections(listener, { ...options, http1Text: http1Text(options) });
-    freeDeadConnections(listener, connections);
-    listener.on('stream', (_stream, headers: IncomingHttpHeaders) => {
+    const onRefused = freeDeadConnections(() => connections ?? []);
+    const limit = { max: maxConnections, firstRequestMs: options.firstCallMs ?? FIRST_CALL_MS, onRefused };
+    connections = trackConnections(listener, { ...options, limit, http1Text: http1Text(options) });
+    listener.on('stream', ({ session }: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
       const error = rejectionOf(headers);
-      if (error !== undefined) {
-        calls.reportRejected(error, headers[':path'] ?? '', headers[REQUEST_ID_KEY]?.toString());
-      }
+      if (error === undefined) return;
+      calls.reportRejected(error, headers[':path'] ?? '', headers[REQUEST_ID_KEY]?.toString());
+      connections?.onRefused(session);
     });
   }
 
@@ -223,6 +237,8 @@ function isOpen(operation: string, metadata: Metadata): boolean {
 const MAX_DECODED_PARAMS_BYTES = 256 * 1024 * 1024;
 /** The minimum that HTTP/2 recommends; the client queues further calls of a connection. */
 const MAX_CALLS_OF_A_CONNECTION = 100;
+/** The default of how long a client may take until its first accepted call. */
+const FIRST_CALL_MS = 10_000;
 /** The default of how long a connection may stay open without a call. */
 const CONNECTION_IDLE_MS = 600_000;
 /** Without keepalive, a peer that vanishes would hold its connection forever. */

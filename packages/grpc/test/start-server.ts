@@ -34,6 +34,7 @@ export async function startServer({
   maxMessageBytes,
   idleTimeoutMs,
   connectionIdleMs,
+  firstCallMs,
   httpPort,
   engine,
   onEnd = onTestFinished,
@@ -48,6 +49,7 @@ export async function startServer({
     ...(maxMessageBytes === undefined ? {} : { maxMessageBytes }),
     ...(idleTimeoutMs === undefined ? {} : { idleTimeoutMs }),
     ...(connectionIdleMs === undefined ? {} : { connectionIdleMs }),
+    ...(firstCallMs === undefined ? {} : { firstCallMs }),
     ...(httpPort === undefined ? {} : { httpPort }),
   });
   const port = await server.listen('127.0.0.1', 0);

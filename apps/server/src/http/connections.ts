@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
+import type { FindConnection, LimitedConnection } from '@svc/auth/internal';
 import { createTurns } from './turns.ts';
 
 /** A request in flight, and its response. */
@@ -42,6 +43,7 @@ export interface Connections {
 
 /** The state of one connection. */
 interface Connection {
+  readonly limited: LimitedConnection | undefined;
   running: RunningRequest | undefined;
   newest: IncomingMessage | undefined;
   readonly waiting: (() => void)[];
@@ -53,6 +55,9 @@ interface Connection {
  * 64 KiB, still join the queue. A connection that is not paused notices when the client disconnects.
  */
 const MAX_WAITING = 16;
+
+/** What Node reports of a head that arrives too slowly. */
+const LATE = Object.assign(new Error('The head is late.'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
 
 /** Requests that start in a turn of the event loop: few, because Node accepts one connection in a turn. */
 const TURN_REQUESTS = 8;
@@ -68,6 +73,7 @@ export function connectionEvent(server: Server): 'connection' | 'secureConnectio
  */
 export function serveInOrder(
   server: Server,
+  find: FindConnection,
   listener: (request: IncomingMessage, response: ServerResponse) => void,
 ): Connections {
   const connections = new Map<Socket, Connection>();
@@ -76,11 +82,17 @@ export function serveInOrder(
   const accepted = countAccepted(server);
   let isDraining = false;
   server.on(connectionEvent(server), (socket: Socket) => {
-    if (!connections.has(socket))
-      connections.set(
-        socket,
-        openConnection(socket, () => connections.delete(socket)),
-      );
+    if (connections.has(socket)) return;
+    const limited = find(socket);
+    const connection = openConnection(socket, limited, () => connections.delete(socket));
+    connections.set(socket, connection);
+    if (limited === undefined) return;
+    limited.isBusy = () => connection.running !== undefined || connection.waiting.length > 0;
+    limited.close = () => {
+      // A part of a head has arrived, and is too late.
+      if (connection.newest === undefined && socket.bytesRead > 0) server.emit('clientError', LATE, socket);
+      else socket.destroy();
+    };
   });
 
   function enqueue(socket: Socket, task: () => void): void {
@@ -119,6 +131,7 @@ export function serveInOrder(
   function answer(request: IncomingMessage, response: ServerResponse): void {
     const connection = connections.get(request.socket);
     if (connection !== undefined) connection.newest = request;
+    connection?.limited?.prove();
     enqueue(request.socket, () => start(request.socket, { request, response }));
   }
 
@@ -157,10 +170,10 @@ function closeAfter({ waiting }: Connection, running: RunningRequest | undefined
   running.response.setHeader('connection', 'close');
 }
 
-function openConnection(socket: Socket, onClose: () => void): Connection {
+function openConnection(socket: Socket, limited: LimitedConnection | undefined, onClose: () => void): Connection {
   // Node remembers the address once it is read; the log needs it after the client has disconnected.
   void socket.remoteAddress;
-  const connection: Connection = { running: undefined, newest: undefined, waiting: [], isPaused: false };
+  const connection: Connection = { limited, running: undefined, newest: undefined, waiting: [], isPaused: false };
   // Node resumes a socket when its write buffer drains.
   socket.on('resume', () => {
     if (connection.isPaused) socket.pause();

@@ -2,7 +2,7 @@ import { createServer, IncomingMessage, type Server, type ServerOptions, ServerR
 import { createServer as createTlsServer } from 'node:https';
 import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import { trackHandshakes } from '@svc/auth/internal';
+import { limitConnections, trackHandshakes } from '@svc/auth/internal';
 import type { Config } from '@svc/config';
 import { ServiceError } from '@svc/errors';
 import { writeStreamed } from '@svc/exec-http';
@@ -19,7 +19,7 @@ import { endSlowBodies } from './slow-bodies.ts';
 
 /** The maximum size of request line and headers together. */
 const MAX_HEAD_BYTES = 64 * 1024;
-/** How long a client may take to send its head. */
+/** How long a client may take to send the head of a later request. */
 const HEAD_TIMEOUT_MS = 60_000;
 
 /** Options of `createHttpServer`, besides the configuration. */
@@ -66,8 +66,8 @@ export function createHttpServer(
   const { http, endHandshakes } = tls === undefined ? plainServer(options) : tlsServer(options, tls, observe);
   // Node would drop the headers after the 2000th silently, such as a condition or a second Host. Their bytes are limited.
   http.maxHeadersCount = 0;
-  http.maxConnections = config.http.max_connections;
-  const connections = serveInOrder(http, (request, response) => {
+  const limit = { max: config.http.max_connections, firstRequestMs: config.server.first_request_timeout_ms };
+  const connections = serveInOrder(http, limitConnections(http, limit), (request, response) => {
     const problem = framingProblem(request);
     if (problem === undefined) void listener(request, response);
     else refuseAndClose(response, problem, observe);

@@ -9,7 +9,7 @@ export function createConfiguredGrpc(
   service: Service,
   { tls, httpPort }: { readonly tls: ListenerTls | undefined; readonly httpPort: number },
 ): GrpcServer {
-  const { max_connections: maxConnections } = config.server;
+  const { max_connections: maxConnections, first_request_timeout_ms: firstCallMs } = config.server;
   const { max_message_bytes: maxMessageBytes, idle_timeout_ms: connectionIdleMs } = config.grpc;
   const { idle_timeout_ms: idleTimeoutMs, min_body_bytes_per_second: minUploadBytesPerSecond } = config.http;
   return createGrpcServer({
@@ -18,6 +18,7 @@ export function createConfiguredGrpc(
     idleTimeoutMs,
     minUploadBytesPerSecond,
     maxConnections,
+    firstCallMs,
     maxMessageBytes,
     connectionIdleMs,
     // SQL for the database passes through HTTP only.

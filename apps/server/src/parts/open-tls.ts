@@ -10,7 +10,7 @@ export interface ListenerTls {
   /** Certificate and key; a listener takes over the changed ones. */
   readonly files: WatchedTlsFiles;
   /** What does not change: whether clients need a certificate. */
-  readonly options: Pick<TlsOptions, 'handshakeTimeout' | 'rejectUnauthorized' | 'requestCert'>;
+  readonly options: Pick<TlsOptions, 'rejectUnauthorized' | 'requestCert'>;
   /** Returns the state of the certificate. */
   readonly health: () => TlsHealth;
   /** Called when a handshake fails. */
@@ -19,9 +19,6 @@ export interface ListenerTls {
 
 /** The TLS of a configuration; undefined if it has none. Or the problem of its files. */
 export type OpenedTls = { readonly tls: ListenerTls | undefined } | { readonly problem: Finding };
-
-/** How long a handshake may take: as long as the head of a request. */
-const HANDSHAKE_TIMEOUT_MS = 60_000;
 
 /** Opens the files of TLS of a configuration. */
 export async function openConfiguredTls({ config, sources }: LoadedConfig, log: Log): Promise<OpenedTls> {
@@ -33,7 +30,6 @@ export async function openConfiguredTls({ config, sources }: LoadedConfig, log: 
     const options = {
       requestCert: clientCaFile !== undefined,
       rejectUnauthorized: config.tls.client_certificates === 'required' && clientCaFile !== undefined,
-      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     };
     // Scanners cause them at any rate, so they are not in the log of normal operation.
     const onFailure = (failure: HandshakeFailure): void => log.debug('tls_handshake_failed', { ...failure });

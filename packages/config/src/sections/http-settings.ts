@@ -28,7 +28,8 @@ export const HTTP_SETTINGS = {
   max_connections: setting({
     type: integer({ min: 1, max: 1_000_000 }),
     default: 10_000,
-    description: 'Maximum concurrent connections of the HTTP listener; further ones are closed at once.',
+    description:
+      'Maximum concurrent connections of the HTTP listener; a further one takes the place of one without a request, and is closed at once if all have requests.',
     example: 10_000,
   }),
   max_in_flight: setting({

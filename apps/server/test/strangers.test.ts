@@ -1,0 +1,118 @@
+import { connect, type Socket } from 'node:net';
+import { FrameServiceDefinition, HealthDefinition } from '@svc/proto';
+import { ChannelCredentials, createChannel, createClient, Metadata } from 'nice-grpc';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createTestAuthority } from '../../../tools/test-certificates.js';
+import { createCaller } from './callers.ts';
+import { grpcHeaders, grpcMessage, PREFACE, SETTINGS } from './http2-frames.ts';
+import { type ServerProcess, startProcess, testFile } from './server-process.ts';
+import { fetchTls } from './tls-client.ts';
+
+const authority = await createTestAuthority();
+const { cert, key } = await authority.issue(['localhost', '127.0.0.1']);
+const caller = createCaller('alpha', ['read']);
+const TLS = { SERVICE_TLS_CERT_FILE: testFile('cert.pem', cert), SERVICE_TLS_KEY_FILE: testFile('key.pem', key) };
+
+const WATCH = `/${HealthDefinition.fullName}/Watch`;
+const NOTHING = new Uint8Array(0);
+const LAST = { isLast: true };
+
+function start(env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
+  const callersFile = testFile('callers.toml', caller.row);
+  const required = { SERVICE_AUTH_MODE: 'required', SERVICE_AUTH_CALLERS_FILE: callersFile };
+  const onEnd = (end: () => Promise<void>) => void ends.push(end);
+  return startProcess({ env: { ...required, SERVICE_HTTP_MAX_CONNECTIONS: '100', ...env }, onEnd });
+}
+
+const ends: (() => Promise<void>)[] = [];
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+const portsOf = (server: ServerProcess) => ({ http: server.port, grpc: Number(server.grpcAddress.split(':')[1]) });
+
+/** Opens connections that send these bytes and nothing more. */
+async function openSockets(port: number, count: number, bytes: string | Uint8Array): Promise<readonly Socket[]> {
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const socket = connect(port, '127.0.0.1');
+      onTestFinished(() => void socket.destroy());
+      socket.on('error', () => undefined).resume();
+      await new Promise<void>((resolve) => void socket.once('connect', () => resolve()));
+      if (bytes.length > 0) socket.write(bytes);
+      return socket;
+    }),
+  );
+}
+
+const isClosed = (socket: Socket) => socket.destroyed || socket.readableEnded;
+
+/** Lists the frames of the caller, over a new connection. */
+async function listFrames(server: ServerProcess, credentials = ChannelCredentials.createInsecure()) {
+  const channel = createChannel(server.grpcAddress, credentials);
+  onTestFinished(() => channel.close());
+  const metadata = Metadata({ authorization: `Bearer ${caller.token}` });
+  return (await createClient(FrameServiceDefinition, channel).listFrames({}, { metadata })).frames;
+}
+
+describe('more idle clients without credentials than there are slots', () => {
+  let server: ServerProcess;
+  beforeAll(async () => {
+    server = await start();
+  });
+
+  test.each([
+    ['that send nothing', ''],
+    ['that only greet', Buffer.concat([PREFACE, SETTINGS])],
+    ['that watch the health', Buffer.concat([PREFACE, SETTINGS, grpcHeaders(WATCH), grpcMessage(NOTHING, LAST)])],
+  ])('%s leave gRPC to others', async (_what, bytes) => {
+    await openSockets(portsOf(server).grpc, 150, bytes);
+    expect(await listFrames(server)).toEqual([]);
+  });
+
+  test.each([
+    ['that send nothing', ''],
+    ['that send a part of a head', 'GET /frames HTTP/1.1\r\n'],
+    ['that keep a used connection open', 'GET /ping HTTP/1.1\r\nhost: localhost\r\n\r\n'],
+  ])('%s leave HTTP to others', async (_what, bytes) => {
+    await openSockets(server.port, 150, bytes);
+    const response = await server.fetch('/frames', { headers: { authorization: `Bearer ${caller.token}` } });
+    expect(response.status).toBe(200);
+  });
+
+  test('that do not complete the TLS handshake leave both listeners to others', async () => {
+    const withTls = await start(TLS);
+    const { http, grpc } = portsOf(withTls);
+    await Promise.all([openSockets(http, 150, ''), openSockets(grpc, 150, '')]);
+    expect(await listFrames(withTls, ChannelCredentials.createSsl(Buffer.from(authority.cert)))).toEqual([]);
+    expect((await fetchTls(withTls, '/ping', { ca: authority.cert })).status).toBe(200);
+  });
+});
+
+describe('server.first_request_timeout_ms', () => {
+  const SOON = { SERVICE_SERVER_FIRST_REQUEST_TIMEOUT_MS: '500' };
+
+  test('closes new connections on both listeners, answers a part of a head, and keeps those with a call', async () => {
+    const server = await start(SOON);
+    const { http, grpc } = portsOf(server);
+    const channel = createChannel(server.grpcAddress);
+    onTestFinished(() => channel.close());
+    const client = createClient(FrameServiceDefinition, channel);
+    const metadata = Metadata({ authorization: `Bearer ${caller.token}` });
+    await client.listFrames({}, { metadata });
+    const silent = await Promise.all([openSockets(http, 3, ''), openSockets(grpc, 3, PREFACE)]);
+    const [late] = await openSockets(http, 1, 'GET /frames HTTP/1.1\r\n');
+    let answer = '';
+    late?.on('data', (data) => (answer += String(data)));
+    await expect.poll(() => silent.flat().every(isClosed), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => answer, { timeout: 20_000 }).toContain('did not arrive in time');
+    expect((await client.listFrames({}, { metadata })).frames).toEqual([]);
+  });
+
+  test('closes pending TLS handshakes', async () => {
+    const server = await start({ ...TLS, ...SOON });
+    const { http, grpc } = portsOf(server);
+    const silent = await Promise.all([openSockets(http, 3, ''), openSockets(grpc, 3, '')]);
+    await expect.poll(() => silent.flat().every(isClosed), { timeout: 20_000 }).toBe(true);
+  });
+});
