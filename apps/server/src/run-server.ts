@@ -173,7 +173,6 @@ async function drain(server: RunningServer, drainDelayMs: number, signal: string
   log.info('draining', { signal, drainDelayMs });
   server.drain();
   await sleep(drainDelayMs);
-  await server.untilQuiet();
 }
 
 function packageVersion(): string {

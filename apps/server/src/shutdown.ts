@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { GrpcServer } from '@svc/grpc';
 import type { Service } from '@svc/service';
 import type { Connections } from './http/connections.ts';
@@ -21,7 +22,10 @@ export interface ShutdownOptions {
   readonly steps: StopSteps;
 }
 
-/** Stops accepting requests, waits for those in flight, cancels them after the grace period, then closes the service. */
+/**
+ * Stops accepting connections, answers the requests of accepted ones, cancels those in flight after the grace period, then
+ * closes the service.
+ */
 export async function shutdown({
   service,
   http,
@@ -32,15 +36,15 @@ export async function shutdown({
   log,
   steps,
 }: ShutdownOptions): Promise<void> {
-  service.stop();
-  connections.drain();
+  service.drain();
   const grace = AbortSignal.timeout(graceMs);
   const fronts = Promise.all([
-    steps.run('HTTP', closeHttp(http, connections, grace)),
-    steps.run('metrics', metrics ? closeHttp(metrics.http, metrics.connections, grace) : Promise.resolve()),
+    steps.run('HTTP', closeHttp({ http, connections }, graceMs, grace)),
+    steps.run('metrics', metrics ? closeHttp(metrics, graceMs, grace) : Promise.resolve()),
     steps.run('gRPC', grpc?.shutdown({ signal: grace }) ?? Promise.resolve()),
   ]);
   grace.addEventListener('abort', () => {
+    service.stop();
     const late = steps.pending().filter((name) => name !== STORE_STEP);
     if (late.length > 0)
       log.warn(`Requests still in flight after the grace period are cancelled: ${late.join(', ')}.`, { graceMs });
@@ -49,19 +53,47 @@ export async function shutdown({
   await steps.run(STORE_STEP, service.close());
 }
 
-function closeHttp(server: Server, connections: Connections, grace: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (!server.listening) return resolve();
-    // Closes connections as soon as their response ends, so that they do not wait for another request.
-    const sweep = setInterval(() => {
-      server.closeIdleConnections();
-      connections.endUnused();
-    }, 20);
-    grace.addEventListener('abort', () => server.closeAllConnections());
-    server.close(() => {
+/** Closes the listener, then each connection once it has no request. */
+async function closeHttp({ http, connections }: HttpServer, graceMs: number, grace: AbortSignal): Promise<void> {
+  if (!http.listening) return;
+  connections.drain();
+  await untilQueueIsEmpty(http, connections, graceMs / 2);
+  await new Promise<void>((resolve) => {
+    // Node calls it when the server closes.
+    http.closeIdleConnections = () => connections.endIdle();
+    const sweep = setInterval(() => connections.endIdle(), 20);
+    const cut = (): void => http.closeAllConnections();
+    if (grace.aborted) cut();
+    else grace.addEventListener('abort', cut);
+    http.close(() => {
       clearInterval(sweep);
       resolve();
     });
-    return undefined;
   });
+}
+
+/**
+ * Resolves when no connection is waiting to be accepted, or the time is over. When a listener closes, the system resets the
+ * connections in its queue, and Node accepts only one in a turn of the event loop. Clients that come back all the time
+ * would fill the queue again, so its length becomes 0 first: it holds those that came before, and their successors are
+ * refused after the close. With the usual length, 50 busy clients keep the queue full, and 35 of them are reset.
+ */
+async function untilQueueIsEmpty(http: Server, connections: Connections, limitMs: number): Promise<void> {
+  const endMs = performance.now() + limitMs;
+  shrinkQueue(http);
+  let isEmpty = false;
+  for (let now = performance.now(); !isEmpty && now < endMs;) {
+    const [before, startMs] = [connections.accepted(), now];
+    await nextTurn();
+    now = performance.now();
+    isEmpty = connections.accepted() === before && now - startMs < SHORT_TURN_MS;
+  }
+}
+
+/** In a longer turn of the event loop, another connection may have come after the system was asked for one. */
+const SHORT_TURN_MS = 1;
+
+/** Node has no function for this. A second `listen` sets the length of the system's queue. */
+function shrinkQueue(http: Server & { readonly _handle?: { listen(backlog: number): number } }): void {
+  http._handle?.listen(0);
 }

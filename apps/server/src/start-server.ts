@@ -4,7 +4,6 @@ import { type ChildLink, DirectoryFormatError, DirectoryInUseError } from '@svc/
 import { openPort } from '@svc/grpc/internal';
 import type { Observer } from '@svc/service';
 import { untilAnswered } from './http/until-answered.ts';
-import { untilQuiet } from './http/until-quiet.ts';
 import { ListenError, listenError, listenHttp } from './listen-http.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { createAccessLog } from './observers/access-log.ts';
@@ -26,8 +25,6 @@ export interface RunningServer {
   readonly metricsUrl: string | undefined;
   /** Makes readiness probes fail, and asks clients to close their connections. All requests are still answered. */
   drain(): void;
-  /** Resolves when no connection is waiting to be accepted. */
-  untilQuiet(): Promise<void>;
   /** Waits for requests in flight, up to the configured grace period, and closes everything. */
   stop(): Promise<void>;
 }
@@ -120,7 +117,6 @@ export async function startServer(config: Config, log: Log, options: StartOption
       service.drain();
       connections.drain();
     },
-    untilQuiet: () => untilQuiet(connections),
     stop,
   };
 }

@@ -37,8 +37,11 @@ export interface Connections {
   isPaused(socket: Socket): boolean;
   /** From now on, connections are closed after their responses, and clients see that in the header `Connection`. */
   drain(): void;
-  /** Closes connections that have not sent anything: Node does not count them as idle. */
-  endUnused(): void;
+  /**
+   * Closes the connections that have had no request for some time. A younger one may have a request on its way. Node's
+   * `closeIdleConnections` also cuts responses that have ended and wait for their client to read them.
+   */
+  endIdle(): void;
 }
 
 /** The state of one connection. */
@@ -48,6 +51,9 @@ interface Connection {
   newest: IncomingMessage | undefined;
   readonly waiting: (() => void)[];
   isPaused: boolean;
+  /** When it was accepted, or its last response ended, and the bytes read until then: more are a part of a request. */
+  idleSince: number;
+  idleBytes: number;
 }
 
 /**
@@ -61,6 +67,9 @@ const LATE = Object.assign(new Error('The head is late.'), { code: 'ERR_HTTP_REQ
 
 /** Requests that start in a turn of the event loop: few, because Node accepts one connection in a turn. */
 const TURN_REQUESTS = 8;
+
+/** How long a connection without a request stays open at a stop: longer than a request takes to arrive. */
+export const IDLE_MS = 300;
 
 /** The event with a socket of requests. With TLS, `connection` has the socket below it. */
 export function connectionEvent(server: Server): 'connection' | 'secureConnection' {
@@ -108,6 +117,8 @@ export function serveInOrder(
     connection.running = running;
     running.response.once('close', () => {
       connection.running = undefined;
+      connection.idleSince = performance.now();
+      connection.idleBytes = socket.bytesRead;
       // Yields to the event loop between requests, so that other connections make progress.
       if (connection.waiting.length > 0) setImmediate(() => startNext(socket, connection));
     });
@@ -152,8 +163,12 @@ export function serveInOrder(
       isDraining = true;
       for (const connection of connections.values()) closeAfter(connection, connection.running);
     },
-    endUnused: () => {
-      for (const socket of connections.keys()) if (socket.bytesRead === 0) socket.destroy();
+    endIdle: () => {
+      const now = performance.now();
+      for (const [socket, { running, waiting, idleBytes, idleSince }] of connections) {
+        const isIdle = running === undefined && waiting.length === 0 && socket.bytesRead === idleBytes;
+        if (isIdle && now - idleSince >= IDLE_MS) socket.destroy();
+      }
     },
   };
 }
@@ -173,7 +188,15 @@ function closeAfter({ waiting }: Connection, running: RunningRequest | undefined
 function openConnection(socket: Socket, limited: LimitedConnection | undefined, onClose: () => void): Connection {
   // Node remembers the address once it is read; the log needs it after the client has disconnected.
   void socket.remoteAddress;
-  const connection: Connection = { limited, running: undefined, newest: undefined, waiting: [], isPaused: false };
+  const connection: Connection = {
+    limited,
+    running: undefined,
+    newest: undefined,
+    waiting: [],
+    isPaused: false,
+    idleSince: performance.now(),
+    idleBytes: 0,
+  };
   // Node resumes a socket when its write buffer drains.
   socket.on('resume', () => {
     if (connection.isPaused) socket.pause();

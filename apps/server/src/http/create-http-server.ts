@@ -8,7 +8,7 @@ import { ServiceError } from '@svc/errors';
 import { writeStreamed } from '@svc/exec-http';
 import type { Observer, Service } from '@svc/service';
 import { answerClientErrors, malformedRequest, rawResponse, refuseAndClose } from './client-errors.ts';
-import { type Connections, serveInOrder } from './connections.ts';
+import { type Connections, IDLE_MS, serveInOrder } from './connections.ts';
 import type { HttpApp } from './create-app.ts';
 import { continueWhenRead } from './expect-continue.ts';
 import { framingProblem } from './framing-problem.ts';
@@ -78,11 +78,13 @@ export function createHttpServer(
   endIdleSockets(http, connections, config.http.idle_timeout_ms);
   const { min_body_bytes_per_second: bytesPerSecond, idle_timeout_ms: windowMs } = config.http;
   endSlowBodies(http, connections, { bytesPerSecond, windowMs });
-  const endUnused = (): void => {
-    connections.endUnused();
-    endHandshakes();
+  let stoppedAt: number | undefined;
+  const endIdle = (): void => {
+    connections.endIdle();
+    stoppedAt ??= performance.now();
+    if (performance.now() - stoppedAt >= IDLE_MS) endHandshakes();
   };
-  return { http, connections: { ...connections, endUnused } };
+  return { http, connections: { ...connections, endIdle } };
 }
 
 /** A server, and how to close connections that have not finished their TLS handshake. */
