@@ -135,6 +135,26 @@ function writeWithConsole(project, file, line) {
   return name;
 }
 
+/** A parser in front of the API is a mistake of the host: its cause is printed once, whatever the length of the body. */
+async function checkReadBody(project) {
+  const text = readFileSync(join(examples, 'embed-express.js'), 'utf8');
+  const file = 'parsed-embed-express.js';
+  writeFileSync(join(project.directory, file), text.replace('express()', 'express().use(express.json())'));
+  const [port] = await freePorts(1);
+  const example = await project.start(process.execPath, [file], { ready: /^listening/m, env: { PORT: String(port) } });
+  try {
+    for (const length of [1, 25_000]) {
+      const rows = Array.from({ length }, () => ({}));
+      assert.equal((await put(`http://127.0.0.1:${port}/data`, 't', rows)).status, 500);
+    }
+    const printed = () => example.output().match(/Mount the API before middleware that reads bodies/g)?.length;
+    await waitUntil('the cause is on stderr', () => printed() !== undefined);
+    assert.equal(printed(), 1, `It printed:\n${example.output()}`);
+  } finally {
+    await example.stop();
+  }
+}
+
 async function checkHost(host) {
   await checkAnswers(host, `${host}/data`);
   await checkLeavingReader(`${host}/data`);
@@ -175,6 +195,7 @@ try {
   const project = createEmptyProject(directory, process.execPath);
   project.install(dependencies());
   checkNothingElseIsInstalled(project);
+  await checkReadBody(project);
   for (const file of files) {
     await checkExample(project, file).catch((error) => {
       throw new Error(`examples/${file}: ${error.message}`, { cause: error });

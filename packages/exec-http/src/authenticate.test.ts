@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { ServiceError } from '@svc/errors';
 import { type Caller, createMemoryStore } from '@svc/frames';
 import { createService } from '@svc/service';
@@ -74,4 +76,63 @@ test.each(MISTAKES)('a host that returns %s as the caller serves no request', as
     expect((await app.request('/frames/x', ROWS)).status).toBe(500);
     expect(String(errors[0])).toContain('authenticate');
   }
+});
+
+/** Runs a program of a host that has no observer: each expression is a request. Returns what it prints. */
+function runHost(authenticate: string, requests: readonly string[]): { statuses: unknown; stderr: string } {
+  const program = `
+    import { createExecApp } from '@svc/exec-http';
+    import { createMemoryStore } from '@svc/frames';
+    import { createService } from '@svc/service';
+    const service = createService({ store: createMemoryStore() });
+    const app = createExecApp({ service, authenticate: ${authenticate} });
+    const put = (path) => new Request('http://localhost' + path, ${JSON.stringify(ROWS)});
+    const readBefore = async (request) => (await request.text(), request);
+    const statuses = [];
+    for (const request of [${requests.join(', ')}]) statuses.push((await app.request(await request)).status);
+    console.log(JSON.stringify(statuses));
+    await service.close();`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    cwd: fileURLToPath(new URL('..', import.meta.url)),
+    encoding: 'utf8',
+  });
+  return { statuses: JSON.parse(stdout), stderr };
+}
+
+const CALLER = "() => ({ id: 'ada', tenant: 'alpha', permissions: new Set(['read', 'write']) })";
+
+test.each([
+  [
+    'throws',
+    "() => { throw new RangeError('The user database is gone.'); }",
+    ["'/frames'"],
+    'RangeError: The user database is gone.\n    at ',
+  ],
+  [
+    'returns a bad tenant',
+    "() => ({ id: 'ada', tenant: 'Alpha Team', permissions: new Set(['read']) })",
+    ["'/frames'"],
+    'authenticate returned the tenant "Alpha Team".',
+  ],
+  [
+    'returns a list of permissions',
+    "() => ({ id: 'ada', tenant: 'alpha', permissions: ['read'] })",
+    ["'/frames'"],
+    'permissions: new Set(["read"])',
+  ],
+  [
+    'reads the body first',
+    CALLER,
+    ["readBefore(put('/frames/x'))"],
+    'Mount the API before middleware that reads bodies',
+  ],
+])('without an observer, a host that %s sees the cause on stderr, once', (_what, authenticate, requests, printed) => {
+  const { statuses, stderr } = runHost(authenticate, [...requests, ...requests, ...requests]);
+  expect(statuses).toEqual([500, 500, 500]);
+  expect(stderr.split(printed).length - 1, stderr).toBe(1);
+});
+
+test('without an observer, mistakes of clients print nothing', () => {
+  const { statuses, stderr } = runHost(CALLER, ["put('/frames/x')", "'/frames/y'", "'/exec?fmt=nope'"]);
+  expect({ statuses, stderr }).toEqual({ statuses: [201, 404, 400], stderr: '' });
 });

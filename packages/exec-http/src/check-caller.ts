@@ -10,6 +10,10 @@ export function checkCaller(caller: Partial<Caller> | null | undefined): Caller 
   // A host in JavaScript may return none.
   if (!caller) throw unauthenticated('The request has no credentials.');
   const { id, tenant, permissions } = caller;
+  if (Array.isArray(permissions)) {
+    const set = `permissions: new Set(${JSON.stringify(permissions)})`;
+    throw new TypeError(`authenticate returned a list of permissions; it must return a Set: ${set}.`);
+  }
   if (typeof id !== 'string' || typeof tenant !== 'string' || !(permissions instanceof Set)) {
     throw new TypeError('authenticate must return { id, tenant, permissions }, with a Set of permissions, or throw.');
   }

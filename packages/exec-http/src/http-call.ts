@@ -15,7 +15,7 @@ import {
 export interface NodeBindings {
   readonly incoming?: Pick<
     IncomingMessage,
-    'complete' | 'headers' | 'httpVersion' | 'rawHeaders' | 'socket' | 'url'
+    'complete' | 'headers' | 'httpVersion' | 'rawHeaders' | 'readableEnded' | 'socket' | 'url'
   > & {
     /** Calls the next handler of Express, if that is the host. */
     readonly next?: () => void;

@@ -46,15 +46,28 @@ export async function discardBody(request: Request): Promise<void> {
 const MAX_SHORT_BYTES = 64 * 1024;
 
 async function* countedChunks(context: RequestContext): BodyChunks {
-  for await (const chunk of chunksOf(context.c.req.raw)) {
+  for await (const chunk of chunksOf(context)) {
     context.requestBytes += chunk.byteLength;
     yield chunk;
   }
 }
 
 /** Leaves unread chunks in the stream. */
-async function* chunksOf(request: Request): BodyChunks {
+async function* chunksOf({ c, requestBytes }: RequestContext): BodyChunks {
+  const request = c.req.raw;
   const length = Number(request.headers.get('content-length') ?? Infinity);
-  if (length > 0 && length <= MAX_SHORT_BYTES) yield new Uint8Array(await request.arrayBuffer());
-  else if (request.body) yield* request.body.values({ preventCancel: true });
+  // The rest of the stream would pass for an empty body.
+  if (length > 0 && requestBytes === 0 && c.env?.incoming?.readableEnded === true) throw bodyWasRead();
+  try {
+    if (length > 0 && length <= MAX_SHORT_BYTES) yield new Uint8Array(await request.arrayBuffer());
+    else if (request.body) yield* request.body.values({ preventCancel: true });
+  } catch (error) {
+    throw error instanceof TypeError && request.bodyUsed ? bodyWasRead(error) : error;
+  }
+}
+
+/** A mistake of the host. */
+function bodyWasRead(cause?: unknown): TypeError {
+  const message = 'The body was read before the API got it. Mount the API before middleware that reads bodies.';
+  return new TypeError(message, { cause });
 }

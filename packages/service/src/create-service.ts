@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type { Authenticator, TenantLimits } from '@svc/auth';
 import { ServiceError } from '@svc/errors';
 import {
@@ -49,7 +50,7 @@ export interface ServiceOptions {
   readonly maxDecodeBytes?: number;
   /** How long the reader of a query result may pause before the result is closed, in milliseconds. Default 60 000. */
   readonly idleTimeoutMs?: number;
-  /** Called with every event. Default: none. */
+  /** Called with every event. Default: a warning of the process with the cause of an `internal` error, once for each. */
   readonly observe?: Observer;
   /**
    * Finds the place of a request in a distributed trace, such as below the active span of the host. Default: that of its
@@ -66,7 +67,7 @@ export interface ServiceOptions {
 
 /** Creates the service from its parts. */
 export function createService(options: ServiceOptions): Service {
-  const { store, engines = {}, tsdb, maxUploadBytes = 10 * 1024 ** 3, observe = () => {} } = options;
+  const { store, engines = {}, tsdb, maxUploadBytes = 10 * 1024 ** 3, observe = warnOfFailures() } = options;
   const maxLinesBytes = Math.min(options.maxLinesBytes ?? 100 * 1024 ** 2, maxUploadBytes);
   const { version = 'unknown', encodeParquet, idleTimeoutMs = 60_000, authenticator } = options;
   const { authenticate, authorize } = createAuthentication({ authenticator, observe });
@@ -124,6 +125,28 @@ export function createService(options: ServiceOptions): Service {
       authenticator?.close();
       await closeAll([decoders, tsdb, engines.local, engines.scheduler], store);
     },
+  };
+}
+
+/** The most failures that are printed: a failure with another text each time must not fill a log. */
+const MAX_WARNINGS = 100;
+
+/**
+ * The observer of a host that has none. Clients get no cause of an `internal` error, and such an error is often a mistake of
+ * the host itself: a function of it that throws, or a middleware that has read the body.
+ */
+function warnOfFailures(): Observer {
+  const seen = new Set<string>();
+  return (event) => {
+    if (event.kind !== 'request_answered' || event.error?.code !== 'internal') return;
+    const cause: unknown = event.error.cause ?? event.error;
+    const detail = cause instanceof Error ? (cause.stack ?? cause.message) : inspect(cause);
+    if (seen.has(detail) || seen.size >= MAX_WARNINGS) return;
+    seen.add(detail);
+    process.emitWarning(`${event.details.operation} failed (request id ${event.requestId}).`, {
+      type: 'ServiceWarning',
+      detail,
+    });
   };
 }
 
