@@ -20,11 +20,16 @@ const HOME = fileURLToPath(new URL('.', import.meta.url));
 const SEED = 20_261_116;
 const SECONDS = 60;
 
+/** A linter of descriptions, with its recommended rules. */
+const LINTER = '@redocly/cli@2.77.0';
+
 /** The frames that the examples of the description name. */
 const TRADES = 'id,symbol,price\n1,ACME,1.5\n2,BETA,2.5\n';
 
 async function run(program, args, cwd) {
-  const env = { ...process.env, PYTHONPATH: HOME, PYTHONDONTWRITEBYTECODE: '1', SCHEMATHESIS_HOOKS: 'hooks' };
+  const python = { PYTHONPATH: HOME, PYTHONDONTWRITEBYTECODE: '1', SCHEMATHESIS_HOOKS: 'hooks' };
+  const linter = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  const env = { ...process.env, ...python, ...linter };
   const [code] = await once(spawn(program, args, { cwd, env, stdio: 'inherit' }), 'close');
   return code === 0;
 }
@@ -33,7 +38,9 @@ async function checkServer(programs, server, folder) {
   const response = await fetch(`${server.url}/openapi.json`);
   const file = join(folder, 'openapi.json');
   writeFileSync(file, await response.text());
-  const isValid = await run(join(programs, 'openapi-spec-validator'), [file], folder);
+  const isValid =
+    (await run(join(programs, 'openapi-spec-validator'), [file], folder)) &&
+    (await run('npx', ['-y', LINTER, 'lint', '--extends', 'recommended', file], folder));
   const put = await fetch(`${server.url}/frames/trades`, { method: 'PUT', body: TRADES });
   if (put.status !== 201) throw new Error(`The frame could not be put: ${await put.text()}`);
   // schemathesis keeps what it found in its working directory.

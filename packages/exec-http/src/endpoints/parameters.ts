@@ -4,6 +4,7 @@ import { MAX_TTL_SECONDS, SQL_TARGETS } from '@svc/service';
 import type { ParameterTable } from './endpoint-table.ts';
 
 const TEXT = { type: 'string' } as const;
+const NOT_EMPTY = { type: 'string', minLength: 1 } as const;
 const FLAG = { type: 'boolean' } as const;
 const COUNT = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const;
 
@@ -21,7 +22,7 @@ export const FILE_TYPES = {
 const SOURCE_PARAMS = {
   handle: {
     rule: 'The frame to read. If it does not exist or is not a valid handle: 404 `handle_not_found`. Exactly one of `handle` and `query` must be given.',
-    schema: { type: 'string', examples: ['trades'] },
+    schema: { ...NOT_EMPTY, examples: ['trades'] },
   },
   query: {
     rule: 'The SQL. For `engine=local` and `engine=scheduler`, one statement that reads: `SELECT`, `WITH`, `VALUES`, `FROM`, `PIVOT`, `SHOW TABLES`, `DESCRIBE`, `SUMMARIZE`, `EXPLAIN`.',
@@ -47,7 +48,7 @@ const TABLE_PARAMS = {
   },
   cols: {
     rule: 'Columns to return, in this order, separated by commas. Put a name with a comma or a quote in double quotes, and write a quote in it as `""`. Unknown column, or one named twice: 400.',
-    schema: TEXT,
+    schema: NOT_EMPTY,
     isForwarded: true,
   },
   quoteLargeNum: {
@@ -60,7 +61,7 @@ const TABLE_PARAMS = {
 const SQL_PARAMS = {
   param: {
     rule: 'A value for `?` or `$1` in the SQL, as JSON: `param=42`, `param="a text"`, `param=null`. Repeat it for each value, in order; integers are exact.',
-    schema: TEXT,
+    schema: NOT_EMPTY,
     isRepeatable: true,
   },
 } as const satisfies ParameterTable;
@@ -135,7 +136,7 @@ export const CHK_PARAMS = {
     schema: { enum: ['tsdb', 'local'] },
   },
   f: { rule: 'The format of the response: `json`, else text.', schema: TEXT },
-  j: { rule: 'The name of the frame or table.', schema: TEXT },
+  j: { rule: 'The name of the frame or table.', schema: NOT_EMPTY },
   version: DATABASE_PARAMS.version,
 } as const satisfies ParameterTable;
 
@@ -154,7 +155,7 @@ export const RUNNING_PARAMS = {
 
 /** The id in the path of running SQL. */
 export const QUERY_PARAMS = {
-  id: { rule: 'The `x-request-id` of the request that runs it.', schema: TEXT, isRequired: true },
+  id: { rule: 'The `x-request-id` of the request that runs it.', schema: NOT_EMPTY, isRequired: true },
 } as const satisfies ParameterTable;
 
 const CSV = ['csv'] as const;
@@ -174,7 +175,7 @@ export const UPLOAD_PARAMS = {
     schema: FLAG,
     formats: CSV,
   },
-  delimiter: { rule: 'The separator. Without it: detected.', schema: TEXT, formats: CSV },
+  delimiter: { rule: 'The separator. Without it: detected.', schema: NOT_EMPTY, formats: CSV },
   columns: {
     rule: 'The names of all columns in order, each with a type (`id:LONG`) or without. What is not given is detected.',
     schema: TEXT,
@@ -188,7 +189,7 @@ export const UPLOAD_PARAMS = {
   },
   encoding: {
     rule: '`utf-8`, `utf-16`, `utf-16le`, `utf-16be`, `latin-1` (`iso-8859-1`) or `windows-1252` (`cp1252`). Without it, the `charset` of the content type counts. Without both, a file is UTF-16 if it begins with the byte order mark of UTF-16, else UTF-8. UTF-16 without a mark is little endian, unless its first byte is 0.',
-    schema: { type: 'string', examples: CSV_ENCODINGS },
+    schema: { ...NOT_EMPTY, examples: CSV_ENCODINGS },
     formats: CSV,
   },
   skip: {
@@ -198,12 +199,12 @@ export const UPLOAD_PARAMS = {
   },
   dateformat: {
     rule: 'How dates are written, with the specifiers of `strftime`: `%d/%m/%Y` (in a URL each `%` is `%25`).',
-    schema: TEXT,
+    schema: NOT_EMPTY,
     formats: CSV,
   },
   timestampformat: {
     rule: 'The same for timestamps, which are read as UTC: `%m/%d/%Y %I:%M %p`.',
-    schema: TEXT,
+    schema: NOT_EMPTY,
     formats: CSV,
   },
 } as const satisfies ParameterTable;

@@ -98,7 +98,8 @@ describe('/openapi.json', () => {
 
   test('names credentials only if requests need some', async () => {
     expect(Object.keys(document.components['responses'] ?? {})).not.toContain('unauthenticated');
-    expect(document.security).toBeUndefined();
+    expect(document.security).toEqual([]);
+    expect(Object.keys(document.components['headers'] ?? {})).not.toContain('www-authenticate');
     const authenticated = await documentOf(newApp({ authenticate }));
     const statuses = Object.fromEntries(
       operationsOf(authenticated).map(([name, it]) => [name, Object.keys(it.responses)]),
@@ -117,8 +118,24 @@ describe('/openapi.json', () => {
     expect(put).not.toContain('application/vnd.apache.parquet');
   });
 
+  test('says that what is refused if it is empty is not empty', async () => {
+    const { parameters } = (document.paths['/exec']?.['get'] ?? { parameters: [] }) as {
+      parameters: { name: string; schema: { minLength?: number; items?: { minLength?: number } } }[];
+    };
+    const notEmpty = parameters.filter(({ schema }) => (schema.items ?? schema).minLength === 1);
+    expect(notEmpty.map(({ name }) => name)).toEqual(['handle', 'cols', 'param']);
+    const app = newApp();
+    for (const query of [
+      'handle=&fmt=json',
+      'handle=t&fmt=json&cols=',
+      'query=select+1&engine=local&fmt=json&param=',
+    ]) {
+      expect((await app.request(`/exec?${query}`)).ok).toBe(false);
+    }
+  });
+
   test('has the path under which the API is mounted', async () => {
-    expect(document.servers).toBeUndefined();
+    expect(document.servers).toEqual([{ url: '/' }]);
     const mounted = await documentOf(new Hono().route('/data', newApp()) as never, '/data/openapi.json');
     expect(mounted.servers).toEqual([{ url: '/data' }]);
   });
