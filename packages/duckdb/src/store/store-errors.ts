@@ -75,6 +75,9 @@ export function isDamage(cause: unknown): cause is ServiceError {
   return cause instanceof ServiceError && cause.code === 'invalid_data';
 }
 
+/** Hints about a body or the parameters of a request, which a file in the folder does not have. */
+const OF_A_REQUEST = /\bbody\b|\?\w+=|^Send /;
+
 /** The error for a frame whose file cannot be read. */
 export function unreadableFrame(handle: string, isForeign: boolean, cause: unknown): ServiceError {
   if (!isDamage(cause)) {
@@ -88,7 +91,9 @@ export function unreadableFrame(handle: string, isForeign: boolean, cause: unkno
     ? new ServiceError('invalid_data', `The frame ${quoted(handle)} cannot be read. ${cause.message}`, {
         hint: /is not UTF-8/.test(cause.message)
           ? 'Save the file it comes from as UTF-8, or as UTF-16 with a byte order mark, or put it as a frame with ?encoding=.'
-          : 'Replace the file it comes from with an intact one.',
+          : OF_A_REQUEST.test(cause.hint)
+            ? 'Replace the file it comes from with an intact one.'
+            : cause.hint,
         cause,
       })
     : lostFrame(handle, 'damaged', cause);

@@ -3,6 +3,7 @@ import { mkdir, rename, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createDecoders, encodeArrowStream } from '@svc/frames';
 import { longFrame, readRows } from '@svc/frames/testing';
+import { DateMillisecond, makeData, Table, tableToIPC, Vector } from 'apache-arrow';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DurableStore } from '../durable-store.ts';
 import type { StoreProblem } from '../catalogue/store-problem.ts';
@@ -165,6 +166,19 @@ describe('files copied into the folder', () => {
     }
     await leave('b.csv', 'id\n1\n2\n');
     expect(await rowsOf(store, refOf('b'))).toEqual([[1n], [2n]]);
+  });
+
+  test('in Arrow format are refused if a date64 is not a whole day', async () => {
+    const store = await open();
+    const days = new Table({
+      day: new Vector([makeData({ type: new DateMillisecond(), length: 2, data: BigInt64Array.of(86_400_000n, 1n) })]),
+    });
+    await writeFile(join(fixture.folder, 'days.arrow'), tableToIPC(days, 'file'));
+    await expect(store.open(refOf('days'))).rejects.toMatchObject({
+      code: 'invalid_data',
+      message: expect.stringContaining('row 1 has the date64 value 1, which is not a whole day'),
+      hint: expect.stringContaining('Cast the column to date32'),
+    });
   });
 
   test('in Arrow format can be read in part', async () => {

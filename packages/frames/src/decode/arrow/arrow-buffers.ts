@@ -10,7 +10,7 @@ export interface Loading {
   readonly batch: ArrowBatch;
   /** Returns the values of a dictionary; undefined if they have not arrived. */
   readonly dictionary: (id: number) => ColumnData | undefined;
-  readonly fault: (what: string) => ServiceError;
+  readonly fault: (what: string, hint?: string) => ServiceError;
 }
 
 /** The part common to all columns. */

@@ -1,6 +1,7 @@
 import {
   Data,
   type DataType,
+  DateMillisecond,
   Decimal,
   Dictionary,
   DurationSecond,
@@ -22,6 +23,7 @@ import {
   TimeMillisecond,
   TimeNanosecond,
   Utf8,
+  Vector,
   vectorFromArray,
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
@@ -212,6 +214,65 @@ describe('fixed-width columns are refused if a row is missing', () => {
     expect(arrowRefusal(cut).message).toBe(
       `Column "a" of record batch 1: a buffer has ${(rows - 8) * width} bytes, but its rows need ${rows * width}.`,
     );
+  });
+});
+
+describe('a date64 value that is not a whole day is invalid_data', () => {
+  const DAY = 86_400_000n;
+  const dates = (values: readonly bigint[], nullBitmap?: Uint8Array) =>
+    makeData({
+      type: new DateMillisecond(),
+      length: values.length,
+      nullCount: nullBitmap ? 1 : 0,
+      nullBitmap,
+      data: BigInt64Array.from(values),
+    });
+  const NOT_A_DAY = 'Column "a" of record batch 1: row 1 has the date64 value -1, which is not a whole day.';
+
+  test('in a column', () => {
+    expect(arrowRefusal(columnStream(dates([DAY, -1n])))).toMatchObject({
+      code: 'invalid_data',
+      message: NOT_A_DAY,
+      hint: expect.stringContaining('Cast the column to date32'),
+    });
+  });
+
+  test('but not below a null', () => {
+    expect(decodeArrowBody(columnStream(dates([DAY, -1n], bits(1)))).rows[1]).toEqual({ a: null });
+  });
+
+  test('in a list', () => {
+    const items = (nullBitmap?: Uint8Array) =>
+      makeData({
+        type: new List(new Field('item', new DateMillisecond())),
+        length: 2,
+        nullCount: nullBitmap ? 1 : 0,
+        nullBitmap,
+        valueOffsets: Int32Array.of(0, 1, 2),
+        child: dates([0n, -1n]),
+      });
+    expect(arrowRefusal(columnStream(items())).message).toBe(NOT_A_DAY);
+    expect(decodeArrowBody(columnStream(items(bits(1)))).rows[1]).toEqual({ a: null });
+  });
+
+  test('in a dictionary, if a row has it', () => {
+    const type = new Dictionary(new DateMillisecond(), new Int32(), 0);
+    const of = (indices: number[]) =>
+      columnStream(
+        makeData({
+          type,
+          length: indices.length,
+          nullCount: 0,
+          data: Int32Array.from(indices),
+          dictionary: new Vector([dates([DAY, -1n])]),
+        }),
+      );
+    expect(arrowRefusal(of([0, 1])).message).toBe(NOT_A_DAY);
+    expect(decodeArrowBody(of([0, 0])).rows).toHaveLength(2);
+  });
+
+  test.each([DAY, -DAY, 0n])('%d is a day', (millis) => {
+    expect(decodeArrowBody(columnStream(dates([millis]))).rows).toHaveLength(1);
   });
 });
 

@@ -12,7 +12,7 @@ import {
   loadValues,
   loadViews,
 } from './arrow-buffers.ts';
-import { checkNulls } from '../check-nulls.ts';
+import { checkValues } from '../check-values.ts';
 import { arrayTypeOf } from '../../columns/arrow-data.ts';
 import { type ColumnData, elementsPerRow, isNullAt, isWide, type Values } from '../../columns/column-data.ts';
 import { joinColumns, wholeColumn } from '../../columns/join-columns.ts';
@@ -24,7 +24,7 @@ const MAX_BATCH_ROWS = 2 ** 31 - 1;
 
 /**
  * Loads the columns of an Arrow batch. Later code indexes the buffers unchecked, so everything is checked here:
- * lengths, offsets, indices, null counts. Unions become structs.
+ * lengths, offsets, indices, null counts, dates. Unions become structs.
  */
 export function loadColumns(
   batch: ArrowBatch,
@@ -38,13 +38,15 @@ export function loadColumns(
     );
   }
   const columns = fields.map((field) => {
-    const fault = (what: string) =>
-      new ServiceError('invalid_data', `Column ${quoted(field.name)} of ${batch.name}: ${what}.`);
+    const fault = (what: string, hint?: string) =>
+      new ServiceError('invalid_data', `Column ${quoted(field.name)} of ${batch.name}: ${what}.`, {
+        ...(hint !== undefined && { hint }),
+      });
     const loading = { batch, dictionary, fault };
     const column = isUnion(field) ? loadUnion(field, loading, loadColumn) : loadColumn(typeOf(field), loading);
     if (column.length !== batch.rows)
       throw fault(`it has ${counted(column.length, 'row')}, but the batch has ${batch.rows}`);
-    checkNulls(unionAsStruct(field), column, loading);
+    checkValues(unionAsStruct(field), column, loading);
     return column;
   });
   batch.finish();
