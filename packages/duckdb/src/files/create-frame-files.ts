@@ -149,7 +149,9 @@ async function convertUpload(
   if (!foreignColumns?.some(({ get }) => hasInt96(get))) return writeUpload(engine, first, path, write);
   // Only the values show whether they need microseconds, or nanoseconds over a shorter range of years.
   return writeUpload(engine, first, path, write).catch(async (error: unknown) => {
-    if (!(error instanceof ServiceError) || error.code !== 'invalid_data') throw error;
+    const isUnfit = error instanceof ServiceError && error.code === 'invalid_data';
+    // Nanoseconds have a shorter range.
+    if (!isUnfit || error.message.includes('range of a timestamp in microseconds')) throw error;
     const int96Unit = foreignColumns.some(({ get }) => hasInt96(get, 'nanos')) ? 'micros' : 'nanos';
     const second = await describeGuarded(engine, upload, { signal, int96Unit });
     return writeUpload(engine, { ...second, size }, path, write);

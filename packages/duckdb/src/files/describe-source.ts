@@ -18,7 +18,7 @@ import type { FileSource, SourceInfo } from './frame-files.ts';
 import { type ParquetFooter, readParquetFooter } from './parquet/parquet-footer.ts';
 import type { FileEngine } from '../engine/file-engine.ts';
 import { isOfTheEngine } from '../engine/child-errors.ts';
-import { attachment, type CsvSource, databaseName, fromClause, globFree, type SettledSource } from './source-sql.ts';
+import { attachment, type CsvSource, databaseName, fromClause, type SettledSource } from './source-sql.ts';
 import { fieldFromDuckdb } from '../types/duckdb-types.ts';
 import { PARQUET_MAGIC } from '../wire/parquet-tail.ts';
 import { sqlText } from '../wire/sql-names.ts';
@@ -44,22 +44,34 @@ export async function describeSources(
     for (let i = next++; i < sources.length; i = next++) {
       const source = sources[i];
       if (source === undefined) return;
-      found[i] = own.get(source.path) ?? (await describeForeign(engine, source).catch(toError));
+      const known = own.get(source.path);
+      // Some files of others can be read only under another footer.
+      const isOther =
+        known === undefined || (known instanceof Error && isForeignParquet(source) && !isOfTheEngine(known));
+      found[i] = isOther ? await describeForeign(engine, source).catch(toError) : known;
     }
   }
   await Promise.all(Array.from({ length: DESCRIBED_AT_ONCE }, work));
   return found;
 }
 
+function isForeignParquet(source: FileSource): boolean {
+  return source.kind === 'parquet' && !source.isOwn;
+}
+
 async function describeForeign(engine: FileEngine, source: FileSource, signal?: AbortSignal): Promise<SourceInfo> {
   if (source.kind === 'csv') return describeForeignCsv(engine, source, signal);
   const footer = source.kind === 'parquet' ? await readParquetFooter(source.path) : undefined;
-  const isExact = footer?.isExact !== false;
-  const found = isExact ? await inspect(engine, source, signal) : await inspectExact(engine, footer, signal);
+  const needsCopy = footer?.keepsValues === false;
+  const look = async (file: SettledSource): Promise<{ readonly found: FoundColumns; readonly rows: number }> => ({
+    found: await inspect(engine, file, signal),
+    rows: await countRows(engine, file, signal),
+  });
+  const { found, rows } = await (needsCopy ? withExactFooter(engine, footer, look) : look(source));
   const info = footer
     ? await describeParquet(engine, { path: source.path, found, footer }, signal)
     : foreignInfo(found);
-  return { ...info, rows: await countRows(engine, source, signal), ...(!isExact && { needsCopy: true }) };
+  return { ...info, rows, ...(needsCopy && { needsCopy }) };
 }
 
 /** Describes a CSV file from all of its rows, which are read at least once to count them. */
@@ -95,11 +107,15 @@ async function withScratchFile<T>(
   }
 }
 
-/** Returns DuckDB's columns of a file under our exact footer, by writing a file that has only this footer. */
-async function inspectExact(engine: FileEngine, footer: ParquetFooter, signal?: AbortSignal): Promise<FoundColumns> {
+/** Runs `work` with a file that has only the exact footer, which has all that a description needs. */
+async function withExactFooter<T>(
+  engine: FileEngine,
+  footer: ParquetFooter,
+  work: (file: SettledSource) => Promise<T>,
+): Promise<T> {
   return withScratchFile(engine, PARQUET_MAGIC, async (path) => {
     await footer.appendExact(path);
-    return inspect(engine, { kind: 'parquet', path }, signal);
+    return work({ kind: 'parquet', path });
   });
 }
 
@@ -237,12 +253,9 @@ function foreignInfo(found: FoundColumns): SourceInfo {
   return { schema: new Schema(fields), rows: 0, isForeign: true };
 }
 
-/** Counts the rows of a source. */
+/** Counts the rows of a source. DuckDB sums up the row groups of a Parquet file; the footer may declare another number. */
 export async function countRows(engine: FileEngine, source: SettledSource, signal?: AbortSignal): Promise<number> {
-  const sql =
-    source.kind === 'parquet'
-      ? `SELECT num_rows::VARCHAR FROM parquet_file_metadata(${globFree(source.path)})`
-      : `SELECT count(*)::VARCHAR FROM ${fromClause(source)}`;
+  const sql = `SELECT count(*)::VARCHAR FROM ${fromClause(source)}`;
   const [[rows] = []] = await engine.call({ op: 'texts', setup: attachment(source), sql }, signal);
   return Number(rows);
 }

@@ -15,6 +15,23 @@ const FAULTS = [
     'Invalid Input Error: Failed to read file "/frames/a.parquet": ZSTD Decompression failure',
     'a part of it cannot be decompressed',
   ],
+  [
+    'Invalid Input Error: Failed to read file "/frames/a.parquet": Unsupported compression codec "LZ4". Supported options are zstd',
+    'it is compressed with LZ4 in the deprecated framing of Hadoop, which is not supported',
+  ],
+  [
+    'Invalid Error: BYTE_STREAM_SPLIT encoding is only supported for FLOAT or DOUBLE data',
+    'a column has the encoding BYTE_STREAM_SPLIT, which is supported only for FLOAT and DOUBLE',
+  ],
+  ['IO Error: MAP_KEY_VALUE needs to be repeated', 'MAP_KEY_VALUE needs to be repeated'],
+  [
+    'Invalid Input Error: Failed to read Parquet file "/frames/a.parquet": row group does not have enough columns',
+    'row group does not have enough columns',
+  ],
+  [
+    'IO Error: Could not read from file "/frames/a.parquet": Invalid argument',
+    'it is truncated, or its footer points outside it',
+  ],
   ['Invalid Error: TProtocolException: Invalid data', 'its footer or a page is malformed'],
   ['Invalid Error: Out of buffer', 'its footer or a page is malformed'],
   [
@@ -33,7 +50,6 @@ const OF_THE_SYSTEM = [
   "EMFILE: too many open files, open '/frames/a.parquet'",
   "ENFILE: file table overflow, open '/frames/a.parquet'",
   'EIO: i/o error, read',
-  'INTERNAL Error: Attempted to dereference unique_ptr that is NULL!',
   'FATAL Error: Failed: database has been invalidated because of a previous fatal error.',
   'INTERRUPT Error: Interrupted!',
 ];
@@ -48,7 +64,17 @@ test.each(FAULTS)('the file is the cause of: %s: %s', (message, fault) => {
   });
 });
 
-test('a message that is not known is not passed on', () => {
+test('an internal error of DuckDB is about a file of others, but not about one of ours', () => {
+  const cause = new ChildError({ code: 'duckdb', message: 'INTERNAL Error: Information loss on integer cast' });
+  expect(fromChild(cause, 'Parquet file')).toMatchObject({
+    code: 'invalid_data',
+    message: 'The Parquet file cannot be read: its values or its footer contradict each other.',
+  });
+  expect(fromChild(cause, 'stored file')).toMatchObject({ code: 'internal' });
+  expect(failed(cause.message, true)).toMatchObject({ code: 'internal' });
+});
+
+test('a message with a path is not passed on', () => {
   expect(failed(UNKNOWN)).toMatchObject({ code: 'invalid_data', message: 'The Parquet file cannot be read.' });
 });
 

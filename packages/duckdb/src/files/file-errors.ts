@@ -2,11 +2,11 @@ import { ServiceError, toServiceError } from '@svc/errors';
 import { counted } from '@svc/errors/internal';
 import { MAX_LINE_BYTES } from './csv-arguments.ts';
 import { inexactColumn } from './csv-table.ts';
-import { parquetFault } from './parquet/parquet-faults.ts';
+import { unreadableParquet } from './parquet/parquet-faults.ts';
 import { ChildCrash, ChildError, isBroken, isBrokenByAnother, isOutOfMemory } from '../engine/child-errors.ts';
 
-/** The kind of source or file that an operation failed on. */
-export type Subject = 'Parquet file' | 'CSV file' | 'table' | 'new file';
+/** The kind of source or file that an operation failed on. A `stored file` is a Parquet file that we wrote. */
+export type Subject = 'Parquet file' | 'stored file' | 'CSV file' | 'table' | 'new file';
 
 /**
  * Converts an error of the child to one for the client. DuckDB's messages contain paths, so they go only to the log. A
@@ -15,7 +15,9 @@ export type Subject = 'Parquet file' | 'CSV file' | 'table' | 'new file';
 export function fromChild(error: unknown, subject: Subject): Error {
   if (error instanceof ChildCrash) return crashError(error);
   if (!(error instanceof ChildError)) return error instanceof Error ? error : toServiceError(error);
-  if (error.failure.code === 'invalid_data') return new ServiceError('invalid_data', error.message);
+  if (error.failure.code === 'invalid_data') {
+    return new ServiceError('invalid_data', error.message, { hint: UNSTORABLE_HINT });
+  }
   if (error.failure.code === 'damaged_file') {
     return new ServiceError('invalid_data', `The ${subject} is damaged: its bytes are not those that were written.`, {
       cause: error,
@@ -29,7 +31,10 @@ export function fromChild(error: unknown, subject: Subject): Error {
       cause: error,
     });
   }
+  const isIntact = error.failure.code === 'duckdb' && error.failure.isIntact === true;
   if (isBroken(error)) {
+    // DuckDB's reader asserts what a footer and pages of others claim.
+    if (subject === 'Parquet file' && !isIntact) return unreadableParquet(error.message, error);
     return new ServiceError('internal', 'The engine that reads and writes files failed on this request.', {
       hint: 'Other requests are not affected. Report it with the request id.',
       cause: error,
@@ -48,15 +53,15 @@ export function fromChild(error: unknown, subject: Subject): Error {
     });
   }
   if (subject === 'new file') return toWriteError(error);
-  const isIntact = error.failure.code === 'duckdb' && error.failure.isIntact === true;
   // Node's messages start with the system error code.
   const kind = /^E[A-Z]+: /.test(message) ? 'IO' : (/^([A-Z][\w ]*?) Error: /.exec(message)?.[1] ?? '');
   if (isIntact || !isOfTheFile({ kind, message })) return error;
   if (subject === 'CSV file') return csvError(error);
-  const fault = subject === 'Parquet file' ? parquetFault(message) : undefined;
-  const reason = fault === undefined ? '' : `: ${fault}`;
-  return new ServiceError('invalid_data', `The ${subject} cannot be read${reason}.`, { cause: error });
+  if (subject === 'Parquet file') return unreadableParquet(message, error);
+  return new ServiceError('invalid_data', `The ${subject} cannot be read.`, { cause: error });
 }
+
+const UNSTORABLE_HINT = 'Change the value, or cast the column to a type that has it, such as string.';
 
 /**
  * DuckDB's and Node's messages if a file cannot grow: a full disk, a quota, or the largest size that the system allows. The
@@ -65,8 +70,9 @@ export function fromChild(error: unknown, subject: Subject): Error {
 const NO_SPACE =
   /no space left on device|ENOSPC|disk quota exceeded|EDQUOT|max_temp_directory_size|^(?:IO Error|EFBIG): .*file too large/i;
 
-/** DuckDB's messages about malformed files, among its IO errors. */
-const BROKEN_FILE = /corrupt|not a valid|magic|checksum|enough bytes|bytes from location|too small/i;
+/** DuckDB's IO errors of the system. All others are about the bytes of a file; so is a negative offset in it. */
+const SYSTEM_ERROR =
+  /^(?:IO Error: )?(?:Cannot |Could not (?!read enough)(?!read from file .*Invalid argument)|No files found|Failed to (?!read)|E[A-Z]+: )/;
 const NOT_OF_A_FILE: ReadonlySet<string> = new Set(['INTERNAL', 'FATAL', 'INTERRUPT', 'Out of Memory', 'Connection']);
 
 /**
@@ -74,7 +80,7 @@ const NOT_OF_A_FILE: ReadonlySet<string> = new Set(['INTERNAL', 'FATAL', 'INTERR
  * do not.
  */
 export function isOfTheFile({ kind, message }: { readonly kind: string; readonly message: string }): boolean {
-  return !NOT_OF_A_FILE.has(kind) && (kind !== 'IO' || BROKEN_FILE.test(message));
+  return !NOT_OF_A_FILE.has(kind) && (kind !== 'IO' || !SYSTEM_ERROR.test(message));
 }
 
 /** DuckDB's and Node's messages for disk failures while writing. */

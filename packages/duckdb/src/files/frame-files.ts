@@ -70,6 +70,8 @@ export interface SourceInfo {
 export interface ForeignColumn {
   readonly name: string;
   readonly sqlType: string;
+  /** The type that SQL of clients sees: with the zone of timestamps that are read without it. Default: `sqlType`. */
+  readonly viewType?: string;
   readonly get: GetPlan;
 }
 

@@ -1,3 +1,4 @@
+import { counted, ServiceError } from '@svc/errors';
 import type { FrameStream } from '@svc/frames';
 import type { RecordBatch } from 'apache-arrow';
 import type { DecodedFile, DecodeOptions, FrameSource, ReadPart, SourceInfo } from './frame-files.ts';
@@ -43,7 +44,7 @@ function payloadsOf(
         seen += createBatchReader(payload).word();
         yield payload;
       }
-      if (seen !== rows) throw new Error(`A read returned ${seen} rows instead of ${rows}.`);
+      if (seen !== rows) throw otherRows(source, info, seen, rows);
     } catch (error) {
       throw fromChild(error, subjectOf(source));
     }
@@ -51,9 +52,15 @@ function payloadsOf(
   return { schema, payloads: payloads() };
 }
 
-const SUBJECTS = { parquet: 'Parquet file', parts: 'Parquet file', csv: 'CSV file', table: 'table' } as const;
+function otherRows(source: FrameSource, { isForeign }: SourceInfo, seen: number, rows: number): Error {
+  if (isForeign === undefined) return new Error(`A read returned ${seen} rows instead of ${rows}.`);
+  const message = `The ${subjectOf(source)} cannot be read: it has ${counted(seen, 'row')} where it declares ${rows}.`;
+  return new ServiceError('invalid_data', message, { hint: 'Write it again: its footer does not match its rows.' });
+}
+
+const SUBJECTS = { parquet: 'Parquet file', parts: 'stored file', csv: 'CSV file', table: 'table' } as const;
 
 /** The name of a source in error messages. */
 export function subjectOf(source: FrameSource): Subject {
-  return SUBJECTS[source.kind];
+  return source.kind === 'parquet' && source.isOwn ? 'stored file' : SUBJECTS[source.kind];
 }

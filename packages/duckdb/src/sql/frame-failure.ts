@@ -1,7 +1,8 @@
 import { basename } from 'node:path';
-import { ServiceError, toServiceError } from '@svc/errors';
+import { type ServiceError, toServiceError } from '@svc/errors';
 import type { ChildFailure } from '../wire/file-requests.ts';
 import { isOfTheFile } from '../files/file-errors.ts';
+import { unreadableParquet } from '../files/parquet/parquet-faults.ts';
 import { ChildError } from '../engine/child-errors.ts';
 import type { PinnedSource } from '../store/sql-frames.ts';
 import { unreadableFrame } from '../store/store-errors.ts';
@@ -24,8 +25,7 @@ export async function frameFailure(
       const isForeign = frame.info.isForeign === true;
       const { isChecked } = isForeign ? { isChecked: false } : await frame.verify(signal);
       if (isChecked || !isOfTheFile(failure)) continue;
-      const damage = new ServiceError('invalid_data', 'Its file is damaged.', { cause: error });
-      return unreadableFrame(frame.handle, isForeign, damage);
+      return unreadableFrame(frame.handle, isForeign, unreadableParquet(failure.message, error));
     }
   } catch (damage) {
     if (signal.aborted) return undefined;
@@ -37,6 +37,8 @@ export async function frameFailure(
 
 /** The kind of failures without details: a truncated page, an invalid footer. */
 const UNNAMED = 'Invalid';
+/** Messages about pages, which name no file. */
+const BROKEN_PAGE = /file might be corrupted|Parquet file|bitpacked data/i;
 /** The kinds of failures that name their file. */
 const NAMING: ReadonlySet<string> = new Set(['Invalid Input', 'IO', 'INTERNAL', 'FATAL', 'Serialization']);
 
@@ -46,7 +48,7 @@ function suspectsOf(
   pins: readonly PinnedSource[],
 ): readonly PinnedSource[] {
   if (failure.code === 'unreadable_frame') return pins.filter(({ handle }) => handle === failure.frame);
-  if (failure.kind === UNNAMED) return pins;
+  if (failure.kind === UNNAMED || BROKEN_PAGE.test(failure.message)) return pins;
   if (!NAMING.has(failure.kind)) return [];
   return pins.filter(({ paths }) => paths.some((path) => failure.message.includes(`${basename(path)}"`)));
 }

@@ -1,7 +1,7 @@
 import { quoted } from '@svc/errors/internal';
 import { childrenOf, keyAndValueOf, sharedNames, sqlNames, TYPE_METADATA_KEY, typeOf } from '@svc/frames/internal';
 import { DataType, type Field, TimeUnit } from 'apache-arrow';
-import type { SourceInfo } from '../files/frame-files.ts';
+import type { ForeignColumn, SourceInfo } from '../files/frame-files.ts';
 import { parquetClause } from '../files/source-sql.ts';
 import { fileNames, sqlName, sqlText, uniqueNames } from '../wire/sql-names.ts';
 import { storedColumn } from '../types/stored-types.ts';
@@ -14,19 +14,30 @@ export function frameViewSql(paths: readonly string[], info: SourceInfo, plain?:
   const from = parquetClause(paths);
   const { fields } = info.schema;
   // Foreign files keep the types they were written with.
-  const isOther = info.isForeign && !fields.some(({ type }) => DataType.isDuration(type));
+  const foreign = info.isForeign && fields.map((field, i) => foreignValue(field, info.foreignColumns?.[i]));
+  const isOther = foreign?.every((value) => value === undefined);
   if (isOther || fields.length === 0) return `SELECT * FROM ${from}`;
   const stored = info.foreignColumns?.map(({ name }) => name) ?? fileNames(info.schema);
   const names = sqlNames(fields.map(({ name }) => name));
   const columns = fields.map((field, i) => {
     const column = sqlName(stored[i] ?? '');
     const name = names[i] ?? '';
-    const hasForm = info.isForeign ? DataType.isDuration(field.type) : hasOtherForm(field);
+    if (foreign !== undefined) return `${foreign[i] ?? column} AS ${sqlName(name)}`;
     const isUsed = plain === undefined || plain.used.has(name.toLowerCase());
     const value = isUsed ? sqlValue(field, column, field.name) : `{${sqlText(storedName(plain.frame, i))}: ${column}}`;
-    return `${hasForm ? value : column} AS ${sqlName(name)}`;
+    return `${hasOtherForm(field) ? value : column} AS ${sqlName(name)}`;
   });
   return `SELECT ${columns.join(', ')} FROM ${from}`;
+}
+
+/** Returns SQL for a column of a foreign file whose type in SQL is not the one that DuckDB finds; undefined for others. */
+function foreignValue(field: Field, known: ForeignColumn | undefined): string | undefined {
+  const column = sqlName(known?.name ?? field.name);
+  if (DataType.isDuration(field.type)) return sqlValue(field, column, field.name);
+  if (known?.viewType === undefined || known.viewType === known.sqlType) return undefined;
+  // A cast takes 40 times as long, and refuses the last hours of the range.
+  if (known.viewType === 'TIMESTAMPTZ') return `make_timestamptz(epoch_us(${column}))`;
+  return `CAST(${column} AS ${known.viewType})`;
 }
 
 /** A statement that selects columns unchanged. It sees the stored form of each column that it does not compute with. */

@@ -75,8 +75,10 @@ export class Int96Reader extends BytesReader {
     if (this.unit === 'micros' && nanos % 1000n !== 0n)
       throw this.unfit('has nanoseconds, which others do not leave room for');
     const value = this.unit === 'micros' ? nanos / 1000n : nanos;
-    if (BigInt.asIntN(64, value) !== value)
-      throw this.unfit('is outside of the years that a timestamp in nanoseconds has');
+    if (BigInt.asIntN(64, value) !== value) {
+      const unit = this.unit === 'micros' ? 'microseconds' : 'nanoseconds';
+      throw this.unfit(`is Julian day ${day + EPOCH_DAY}, outside of the range of a timestamp in ${unit}`);
+    }
     to.setBigInt64(0, value, true);
   }
 

@@ -28,7 +28,7 @@ export interface ParquetColumn {
   readonly column: ForeignColumn;
 }
 
-interface Part extends Omit<ForeignColumn, 'name'> {
+interface Part extends Required<Omit<ForeignColumn, 'name'>> {
   readonly field: Field;
 }
 
@@ -45,6 +45,7 @@ export function parquetColumns(found: ChildResponses['inspect'], hints: ParquetH
       return {
         field: new Field(name, new List(item.field), true),
         sqlType: `${item.sqlType}[]`,
+        viewType: `${item.viewType}[]`,
         get: { kind: 'list', isMap: false, item: item.get },
       };
     }
@@ -52,9 +53,12 @@ export function parquetColumns(found: ChildResponses['inspect'], hints: ParquetH
     if ('fields' in type) {
       const names = memberNames(type.fields, arrow);
       const members = type.fields.map((member, i) => part(names[i] ?? '', member.type, childOf(arrow, i), title));
+      const structType = (types: readonly string[]): string =>
+        `STRUCT(${type.fields.map((member, i) => `${sqlName(member.name)} ${types[i]}`).join(', ')})`;
       return {
         field: new Field(name, new Struct(members.map(({ field }) => field)), true),
-        sqlType: `STRUCT(${type.fields.map((member, i) => `${sqlName(member.name)} ${members[i]?.sqlType}`).join(', ')})`,
+        sqlType: structType(members.map(({ sqlType }) => sqlType)),
+        viewType: structType(members.map(({ viewType }) => viewType)),
         get: { kind: 'struct', fields: members.map(({ get }) => get) },
       };
     }
@@ -78,14 +82,15 @@ export function parquetColumns(found: ChildResponses['inspect'], hints: ParquetH
     return {
       field: new Field(name, new Map_(new Field('entries', pair, false)), true),
       sqlType: `MAP(${key.sqlType}, ${value.sqlType})`,
+      viewType: `MAP(${key.viewType}, ${value.viewType})`,
       get: { kind: 'list', isMap: true, item: { kind: 'struct', fields: [key.get, value.get] } },
     };
   }
 
   return found.map(({ name, type }, i) => {
     const title = hints.names[i] ?? name;
-    const { field, sqlType, get } = part(title, type, hints.arrow[i], title);
-    return { field, column: { name, sqlType, get } };
+    const { field, ...column } = part(title, type, hints.arrow[i], title);
+    return { field, column: { name, ...column } };
   });
 }
 
@@ -119,10 +124,22 @@ function leafPart({ name, type, leaf, arrow, title, int96Unit }: LeafHints): Par
     case 'int96': {
       const unit = int96Unit === 'nanos' ? TimeUnit.NANOSECOND : TimeUnit.MICROSECOND;
       const get: GetPlan = { kind: 'int96', unit: int96Unit, title };
-      return { field: new Field(name, new Timestamp(unit, zone || null), true), sqlType: 'BLOB', get };
+      return {
+        field: new Field(name, new Timestamp(unit, zone || null), true),
+        sqlType: 'BLOB',
+        viewType: 'BLOB',
+        get,
+      };
     }
     case 'utc_nanos':
       return readAs(new Field(name, new Timestamp(TimeUnit.NANOSECOND, zone || 'UTC'), true));
+    case 'legacy_utc': {
+      const field = new Field(name, new Timestamp(TimeUnit.MICROSECOND, zone || 'UTC'), true);
+      if (type.name !== 'TIMESTAMP') return readAs(field);
+      // The same 64 bits.
+      const local = readAs(new Field(name, new Timestamp(TimeUnit.MICROSECOND), true));
+      return { ...local, field, viewType: 'TIMESTAMPTZ' };
+    }
     case 'null':
       return readAs(new Field(name, new Utf8(), true));
     case 'plain':
@@ -133,7 +150,8 @@ function leafPart({ name, type, leaf, arrow, title, int96Unit }: LeafHints): Par
 }
 
 function readAs(field: Field): Part {
-  return { field, ...foreignColumn(field) };
+  const column = foreignColumn(field);
+  return { field, ...column, viewType: column.sqlType };
 }
 
 /** Returns the field for the Arrow type of a column if DuckDB's type holds the same values, or undefined. */
@@ -175,6 +193,7 @@ function decimalPart(
   return {
     field: new Field(name, new Decimal(scale, precision, 256), true),
     sqlType: 'BLOB',
+    viewType: 'BLOB',
     get: { kind: 'decimal_bytes', title },
   };
 }

@@ -15,6 +15,8 @@ export type ParquetLeaf =
   | { readonly kind: 'plain' }
   /** A UTC timestamp in nanoseconds, which DuckDB truncates to microseconds. Read as one without a zone. */
   | { readonly kind: 'utc_nanos' }
+  /** A UTC timestamp of the format before logical types. DuckDB reads it without a zone, unless the file is extended. */
+  | { readonly kind: 'legacy_utc' }
   /** A decimal with more digits than DuckDB supports. Read as bytes: a big-endian integer. */
   | { readonly kind: 'decimal'; readonly precision: number; readonly scale: number }
   /** A deprecated timestamp. Read as bytes: nanoseconds of the day, then the Julian day, both little-endian. */
@@ -33,15 +35,15 @@ export interface ParquetElement {
 
 /** Field numbers of `SchemaElement`, `LogicalType` and the types in it. */
 const ELEMENT = { type: 1, length: 2, name: 4, children: 5, converted: 6, scale: 7, precision: 8, logical: 10 };
-const LOGICAL = { decimal: 5, time: 7, timestamp: 8, unknown: 11, variant: 16, geometry: 17, geography: 18 };
+const LOGICAL = { map: 2, decimal: 5, time: 7, timestamp: 8, unknown: 11, variant: 16, geometry: 17, geography: 18 };
 const DECIMAL = { scale: 1, precision: 2 };
 const TIME = { isUtc: 1, unit: 2 };
-const UNIT = { nanos: 3 };
+const UNIT = { millis: 1, micros: 2, nanos: 3 };
 const ANNOTATIONS = [ELEMENT.converted, ELEMENT.scale, ELEMENT.precision, ELEMENT.logical];
 
-const PHYSICAL = { int96: 3, bytes: 6, fixedBytes: 7 };
+const PHYSICAL = { int64: 2, int96: 3, bytes: 6, fixedBytes: 7 };
 const INT96_BYTES = 12;
-const CONVERTED_DECIMAL = 5;
+const CONVERTED = { map: 1, list: 3, decimal: 5, timestampMillis: 9, timestampMicros: 10 };
 
 /** The most digits of a DuckDB decimal. */
 const MAX_DUCKDB_PRECISION = 38;
@@ -51,9 +53,21 @@ const PLAIN: ParquetLeaf = { kind: 'plain' };
 /** Returns a schema element with the substitute that makes DuckDB read exact values, if it needs one. */
 export function parquetElement(fields: ThriftStruct): ParquetElement {
   const name = thriftText(fields.get(ELEMENT.name));
-  const children = thriftNumber(fields.get(ELEMENT.children)) ?? 0;
+  const children = childrenOf(fields);
   const logical = thriftStruct(fields.get(ELEMENT.logical));
   return { name, children, ...(children > 0 ? group(fields, logical) : leaf(fields, logical)) };
+}
+
+/** Returns a map without values as the list of its keys, as other readers do. DuckDB refuses it. */
+export function mapOfKeys(fields: ThriftStruct, entries: ThriftStruct | undefined): ThriftStruct | undefined {
+  const logical = thriftStruct(fields.get(ELEMENT.logical));
+  const isMap = logical?.has(LOGICAL.map) || thriftNumber(fields.get(ELEMENT.converted)) === CONVERTED.map;
+  if (!isMap || childrenOf(fields) !== 1 || entries === undefined || childrenOf(entries) !== 1) return undefined;
+  return new Map([...without(fields, [ELEMENT.logical]), [ELEMENT.converted, numberField(CONVERTED.list)]]);
+}
+
+function childrenOf(fields: ThriftStruct): number {
+  return thriftNumber(fields.get(ELEMENT.children)) ?? 0;
 }
 
 type Reading = Pick<ParquetElement, 'leaf' | 'exact'>;
@@ -78,7 +92,8 @@ function leaf(fields: ThriftStruct, logical: ThriftStruct | undefined): Reading 
   if (logical?.has(LOGICAL.geometry) || logical?.has(LOGICAL.geography)) {
     return { leaf: PLAIN, exact: without(fields, [ELEMENT.logical]) };
   }
-  return longDecimal(fields, logical, physical) ?? timeOfUtc(fields, logical) ?? { leaf: PLAIN, exact: undefined };
+  const other = longDecimal(fields, logical, physical) ?? timeOfUtc(fields, logical);
+  return other ?? legacyTimestamp(fields, logical, physical) ?? { leaf: PLAIN, exact: undefined };
 }
 
 function longDecimal(
@@ -87,7 +102,7 @@ function longDecimal(
   physical: number | undefined,
 ): Reading | undefined {
   const type = thriftStruct(logical?.get(LOGICAL.decimal));
-  if (type === undefined && thriftNumber(fields.get(ELEMENT.converted)) !== CONVERTED_DECIMAL) return undefined;
+  if (type === undefined && thriftNumber(fields.get(ELEMENT.converted)) !== CONVERTED.decimal) return undefined;
   const precision = thriftNumber(type?.get(DECIMAL.precision) ?? fields.get(ELEMENT.precision)) ?? 0;
   const scale = thriftNumber(type?.get(DECIMAL.scale) ?? fields.get(ELEMENT.scale)) ?? 0;
   if (precision <= MAX_DUCKDB_PRECISION) return undefined;
@@ -115,6 +130,25 @@ function timeOfUtc(fields: ThriftStruct, logical: ThriftStruct | undefined): Rea
   return { leaf: isTimestamp ? { kind: 'utc_nanos' } : PLAIN, exact };
 }
 
+/** By the format, a converted type without a logical one is in UTC. */
+function legacyTimestamp(
+  fields: ThriftStruct,
+  logical: ThriftStruct | undefined,
+  physical: number | undefined,
+): Reading | undefined {
+  const converted = thriftNumber(fields.get(ELEMENT.converted));
+  const isMillis = converted === CONVERTED.timestampMillis;
+  if (!isMillis && converted !== CONVERTED.timestampMicros) return undefined;
+  if (logical !== undefined || physical !== PHYSICAL.int64) return undefined;
+  const type: ThriftStruct = new Map([
+    [TIME.isUtc, TRUE],
+    [TIME.unit, structField(new Map([[isMillis ? UNIT.millis : UNIT.micros, structField(new Map())]]))],
+  ]);
+  const exact = new Map([...fields, [ELEMENT.logical, structField(new Map([[LOGICAL.timestamp, structField(type)]]))]]);
+  return { leaf: { kind: 'legacy_utc' }, exact };
+}
+
+const TRUE: ThriftField = { type: THRIFT.true, bytes: new Uint8Array(0) };
 const FALSE: ThriftField = { type: THRIFT.false, bytes: new Uint8Array(0) };
 
 function without(fields: ThriftStruct, numbers: readonly number[]): ThriftStruct {

@@ -1,6 +1,7 @@
 import { appendFile, type FileHandle, open } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
-import { type ParquetElement, parquetElement, type ParquetLeaf } from './parquet-elements.ts';
+import { mapOfKeys, type ParquetElement, parquetElement, type ParquetLeaf } from './parquet-elements.ts';
+import { encryptedParquet } from './parquet-faults.ts';
 import { encodeParquetTail, PARQUET_TAIL_BYTES, parseParquetTail } from '../../wire/parquet-tail.ts';
 import { encodeStruct, structsField, THRIFT, ThriftCursor, thriftLong } from '../../wire/thrift-compact.ts';
 
@@ -12,20 +13,26 @@ export interface ParquetFooter {
   readonly leaves: readonly ParquetLeaf[];
   /** The declared number of rows; undefined if the footer has none where writers put it. */
   readonly rows: number | undefined;
-  /** False if DuckDB would change values and needs another footer. */
+  /** False if DuckDB needs another footer to keep all values and types. */
   readonly isExact: boolean;
+  /** False if DuckDB would change values without another footer. */
+  readonly keepsValues: boolean;
   /** Appends a footer under which DuckDB changes no value, to the file or to a copy of it. */
   appendExact(path: string): Promise<void>;
 }
 
+/** The last bytes of a file whose footer is encrypted. */
+const ENCRYPTED_MAGIC = 'PARE';
 /** No frame has a longer schema, or more elements. */
 const MAX_SCHEMA_BYTES = 32 * 1024 * 1024;
 /** The whole footer is copied if DuckDB needs another one. */
 const MAX_FOOTER_BYTES = 256 * 1024 * 1024;
 const MAX_ELEMENTS = 100_000;
+/** A longer footer is not searched for signs of encrypted columns: that would take long, and they are rare. */
+const MAX_SEARCHED_BYTES = 256 * 1024;
 
 /** Field numbers of `FileMetaData`. */
-const FILE = { version: 1, schema: 2, rows: 3 };
+const FILE = { version: 1, schema: 2, rows: 3, encryption: 8 };
 
 /** Reads the footer of a Parquet file. Returns undefined if there is none: DuckDB then reports what is wrong. */
 export async function readParquetFooter(path: string): Promise<ParquetFooter | undefined> {
@@ -33,6 +40,7 @@ export async function readParquetFooter(path: string): Promise<ParquetFooter | u
   try {
     const { size } = await file.stat();
     const tail = await readAt(file, size - PARQUET_TAIL_BYTES, PARQUET_TAIL_BYTES);
+    if (tail?.toString('latin1', 4) === ENCRYPTED_MAGIC) throw encryptedParquet();
     const length = tail && parseParquetTail(tail);
     if (length === undefined) return undefined;
     const start = size - PARQUET_TAIL_BYTES - length;
@@ -46,12 +54,14 @@ export async function readParquetFooter(path: string): Promise<ParquetFooter | u
     }
     const bytes = await readAt(file, start, Math.min(length, MAX_SCHEMA_BYTES));
     if (bytes === undefined) return undefined;
+    if (length <= MAX_SEARCHED_BYTES && hasEncryptedColumns(bytes)) throw encryptedParquet();
     const { elements, schemaStart, schemaEnd, rows } = readSchema(bytes);
     const head = Buffer.concat([bytes.subarray(0, schemaStart), encodeSchema(elements)]);
     return {
       ...columnsOf(elements.map(({ element }) => element)),
       rows,
       isExact: elements.every(({ element }) => element.exact === undefined),
+      keepsValues: elements.every(({ element: { exact, leaf } }) => exact === undefined || leaf.kind === 'legacy_utc'),
       appendExact: (target) => append(target, head, { path, start: start + schemaEnd, length: length - schemaEnd }),
     };
   } finally {
@@ -112,16 +122,34 @@ function readSchema(footer: Uint8Array): ReadSchema {
     const schemaStart = cursor.position;
     const list = cursor.listHead();
     if (list.type !== THRIFT.struct || list.count > MAX_ELEMENTS) throw new RangeError('The schema is too long.');
-    const elements = Array.from({ length: list.count }, () => {
+    const structs = Array.from({ length: list.count }, () => {
       const start = cursor.position;
       const fields = cursor.struct();
-      return { element: parquetElement(fields), bytes: footer.subarray(start, cursor.position) };
+      return { fields, bytes: footer.subarray(start, cursor.position) };
+    });
+    const elements = structs.map(({ fields, bytes }, i) => {
+      const element = parquetElement(fields);
+      const exact = element.exact ?? mapOfKeys(fields, structs[i + 1]?.fields);
+      return { element: { ...element, exact }, bytes };
     });
     const schemaEnd = cursor.position;
     return { elements, schemaStart, schemaEnd, rows: readRows(cursor, footer) };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new ServiceError('invalid_data', 'The schema of the Parquet file cannot be read.', { cause: error });
+  }
+}
+
+/** Whether the footer names an algorithm for the columns, which follows the row groups. A malformed one does not. */
+function hasEncryptedColumns(footer: Uint8Array): boolean {
+  try {
+    const cursor = new ThriftCursor(footer);
+    let head = cursor.fieldHead(0);
+    for (; head !== undefined && head.id < FILE.encryption; head = cursor.fieldHead(head.id)) cursor.skip(head.type);
+    return head?.id === FILE.encryption;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
   }
 }
 

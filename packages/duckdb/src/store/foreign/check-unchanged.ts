@@ -13,10 +13,15 @@ export async function checkUnchanged({ handle, source, version, isForeign }: Sto
   throw changedFile(handle);
 }
 
-/** Reads rows of a foreign file. Throws at their end if the file has changed since the frame was found. */
+/** Reads rows of a foreign file. Throws at their end, or if they cannot be read, if the file has changed meanwhile. */
 export function whileUnchanged(frame: StoredFrame, { schema, batches }: FrameStream): FrameStream {
   async function* checked(): AsyncGenerator<RecordBatch> {
-    yield* batches;
+    try {
+      yield* batches;
+    } catch (error) {
+      await checkUnchanged(frame);
+      throw error;
+    }
     await checkUnchanged(frame);
   }
   return { schema, batches: checked() };
