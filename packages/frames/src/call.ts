@@ -22,8 +22,11 @@ export interface Call {
   readonly isCancelled?: boolean;
 }
 
-/** The request of a client that causes some work of an engine. A `Call` is one. */
-export type RequestOrigin = Pick<Call, 'requestId' | 'trace'>;
+/**
+ * The request of a client that causes some work of an engine. A `Call` is one. The tenant and the client share the engine
+ * fairly with others; requests without a tenant share as one.
+ */
+export type RequestOrigin = Pick<Call, 'requestId' | 'trace'> & Partial<Pick<Call, 'tenant' | 'client'>>;
 
 /**
  * What a caller may do. `read`: read, list and describe frames, and SQL over them. `write`: put, append, expire and drop

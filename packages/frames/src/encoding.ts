@@ -1,4 +1,5 @@
 import type { Schema } from 'apache-arrow';
+import type { RequestOrigin } from './call.ts';
 import type { DeclaredColumn } from './declared-columns.ts';
 import type { FrameStream } from './frame-stream.ts';
 
@@ -6,6 +7,8 @@ import type { FrameStream } from './frame-stream.ts';
 export interface DecodeOptions {
   /** Cancels the decode. */
   readonly signal?: AbortSignal;
+  /** The request that sent the bytes. Decoders are shared fairly by its tenant and client. */
+  readonly origin?: RequestOrigin;
   /** The memory limit of the decoded frame in bytes; more is `out_of_memory`. Default: no separate limit. */
   readonly maxBytes?: number;
   /**

@@ -11,6 +11,7 @@
 export { childrenOf, keyAndValueOf, typeOf, valueTypeOf } from './arrow-types.ts';
 export { type ByteBudget, createByteBudget } from './byte-budget.ts';
 export { isCancelled, withSignal, withSpan } from './call.ts';
+export { type CallSource, createCounts, type GroupCounts, groupsOf, tenantShare } from './caller-groups.ts';
 export { charactersBefore, charactersIn } from './characters.ts';
 export { TYPE_METADATA_KEY } from './column-types.ts';
 export { declaredField } from './declared-columns.ts';

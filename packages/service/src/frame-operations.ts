@@ -178,7 +178,8 @@ async function writeUpload(
   const done = new AbortController();
   try {
     const signal = AbortSignal.any([put.signal, done.signal]);
-    const options = { signal, maxBytes: freeBytes, ...upload.rows, ...(addedTo && { addedTo }) };
+    const origin = put.origin && { origin: put.origin };
+    const options = { signal, ...origin, maxBytes: freeBytes, ...upload.rows, ...(addedTo && { addedTo }) };
     return await write(await decoders.decode(format, body, options));
   } finally {
     // A refused put has not read its source, which holds a decoder until it is aborted.

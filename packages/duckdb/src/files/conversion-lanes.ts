@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
-import { createSemaphore } from '@svc/frames/internal';
+import type { RequestOrigin } from '@svc/frames';
+import { createSemaphore, tenantShare } from '@svc/frames/internal';
 import type { PreparedUpload } from './describe-source.ts';
 import type { WrittenFile } from './frame-files.ts';
 import type { FileEngine } from '../engine/file-engine.ts';
@@ -21,10 +22,11 @@ export interface ConversionOptions {
   readonly maxConversionBytes?: number;
 }
 
-/** The files that a conversion writes, and the signal that cancels it. */
+/** The files that a conversion writes, the signal that cancels it, and the request that it is for. */
 export interface ConversionTarget {
   readonly paths: readonly string[];
   readonly signal: AbortSignal | undefined;
+  readonly origin: RequestOrigin | undefined;
 }
 
 /** Runs long conversions one at a time, with a few short ones in parallel. */
@@ -41,7 +43,7 @@ export interface ConversionLanes {
 const CSV_BYTES_PER_VALUE = 4;
 /** Short conversions in parallel: DuckDB reads even a short CSV file through buffers of many megabytes. */
 const MAX_SHORT = 8;
-/** Long conversions in the queue, each with its upload on disk. */
+/** Long conversions of a tenant in the queue, each with its upload on disk. */
 const MAX_WAITING = 64;
 
 /** Creates idle lanes. A file with too many values is `payload_too_large`. */
@@ -49,8 +51,9 @@ export function createConversionLanes(engine: FileEngine, options: ConversionOpt
   const { conversionTimeoutMs = 600_000, maxConversionBytes = 20 * 1024 ** 3 } = options;
   const { longValues = 1e7, longColumns = 2000, maxValues = 1e10 } = options;
   const long = createSemaphore(1);
-  const short = createSemaphore(MAX_SHORT);
-  let waiting = 0;
+  const short = createSemaphore(MAX_SHORT, tenantShare(MAX_SHORT));
+  /** The number of long conversions of each tenant. */
+  const waiting = new Map<string, number>();
 
   async function isLong({ source, columns }: PreparedUpload, signal: AbortSignal | undefined): Promise<boolean> {
     // Tables are not uploaded.
@@ -93,16 +96,20 @@ export function createConversionLanes(engine: FileEngine, options: ConversionOpt
 
   return {
     async run(upload, target, convert) {
-      const { signal } = target;
-      if (!(await isLong(upload, signal))) return short.use(() => withinLimits(target, convert), signal);
-      if (waiting >= MAX_WAITING) {
-        throw new ServiceError('too_many_requests', `${waiting} other long files are already waiting for conversion.`);
+      const { signal, origin } = target;
+      if (!(await isLong(upload, signal))) return short.use(() => withinLimits(target, convert), signal, origin);
+      const tenant = origin?.tenant ?? '';
+      const others = waiting.get(tenant) ?? 0;
+      if (others >= MAX_WAITING) {
+        throw new ServiceError('too_many_requests', `${others} other long files are already waiting for conversion.`);
       }
-      waiting += 1;
+      waiting.set(tenant, others + 1);
       try {
-        return await long.use(() => withinLimits(target, convert), signal);
+        return await long.use(() => withinLimits(target, convert), signal, origin);
       } finally {
-        waiting -= 1;
+        const left = (waiting.get(tenant) ?? 1) - 1;
+        if (left === 0) waiting.delete(tenant);
+        else waiting.set(tenant, left);
       }
     },
   };

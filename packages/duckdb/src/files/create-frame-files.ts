@@ -130,8 +130,9 @@ async function convertSource(
 ): Promise<WrittenFile> {
   const upload = await guarded(subjectOf(from), () => prepareUpload(from));
   if (!isUpload) return convertUpload(engine, upload, path, write);
-  return lanes.run(upload, { paths: filesOfParquet(path), signal: write.signal }, (signal) =>
-    convertUpload(engine, upload, path, { ...write, signal }),
+  const { signal, origin } = write;
+  return lanes.run(upload, { paths: filesOfParquet(path), signal, origin }, (limited) =>
+    convertUpload(engine, upload, path, { ...write, signal: limited }),
   );
 }
 

@@ -1,4 +1,5 @@
-import { counted, ServiceError } from '@svc/errors';
+import { ServiceError } from '@svc/errors';
+import { counted } from '@svc/errors/internal';
 import type { FrameStream } from '@svc/frames';
 import type { RecordBatch } from 'apache-arrow';
 import type { DecodedFile, DecodeOptions, FrameSource, ReadPart, SourceInfo } from './frame-files.ts';

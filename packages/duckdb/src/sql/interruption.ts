@@ -1,4 +1,4 @@
-import type { GroupCounts } from './caller-groups.ts';
+import type { GroupCounts } from '@svc/frames/internal';
 import { hasSlotFor, LAST_LEVEL, limitOf, LONG_LEVEL } from './levels.ts';
 import type { StatementClock } from './statement-clock.ts';
 import type { Waiting } from './wait-queue.ts';

@@ -1,12 +1,12 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Caller } from './caller-groups.ts';
+import type { CallSource } from '@svc/frames/internal';
 import { createSqlScheduler, type Slot, type SqlScheduler } from './sql-scheduler.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const clientOf = (connection: string, address = '10.0.0.1', tenant = 'default'): Caller => ({
+const clientOf = (connection: string, address = '10.0.0.1', tenant = 'default'): CallSource => ({
   tenant,
   client: { address, connection },
 });
@@ -19,7 +19,7 @@ function createLine(options: Partial<Parameters<typeof createSqlScheduler>[0]> =
   const held = new Map<string, Slot>();
   let order = 0;
 
-  async function wait(name: string, caller: Caller, at: number, ranMs = 0): Promise<void> {
+  async function wait(name: string, caller: CallSource, at: number, ranMs = 0): Promise<void> {
     try {
       const slot = await scheduler.wait({ caller, order: at, ranMs }, new AbortController().signal);
       begun.push(name);
@@ -39,7 +39,7 @@ function createLine(options: Partial<Parameters<typeof createSqlScheduler>[0]> =
   return {
     begun,
     refused,
-    async ask(name: string, caller: Caller = clientOf(name), ranMs = 0) {
+    async ask(name: string, caller: CallSource = clientOf(name), ranMs = 0) {
       void wait(name, caller, (order += 1), ranMs);
       await settle();
     },
@@ -53,7 +53,7 @@ function createLine(options: Partial<Parameters<typeof createSqlScheduler>[0]> =
 }
 
 describe('a free slot', () => {
-  test.each<readonly [string, Caller, Caller]>([
+  test.each<readonly [string, CallSource, CallSource]>([
     ['another connection', clientOf('1'), clientOf('2')],
     ['another address, regardless of connections', clientOf('1'), clientOf('1', '10.0.0.2')],
     ['another tenant, regardless of addresses', clientOf('1'), clientOf('1', '10.0.0.1', 'other')],

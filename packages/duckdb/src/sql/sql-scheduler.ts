@@ -1,4 +1,4 @@
-import { createCounts, groupsOf } from './caller-groups.ts';
+import { createCounts, groupsOf } from '@svc/frames/internal';
 import { chooseVictim, type Running } from './interruption.ts';
 import { costOf, hasSlotFor, levelOf, LONG_LEVEL } from './levels.ts';
 import { lookAgainIn, type StatementClock } from './statement-clock.ts';

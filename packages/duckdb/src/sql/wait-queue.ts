@@ -1,11 +1,11 @@
 import { onAbort, ServiceError } from '@svc/errors';
 import type { QueuePlace } from '@svc/frames';
-import type { Caller, GroupCounts } from './caller-groups.ts';
+import type { CallSource, GroupCounts } from '@svc/frames/internal';
 import { LONG_LEVEL } from './levels.ts';
 
 /** A request for a slot. */
 export interface SlotRequest {
-  readonly caller: Caller;
+  readonly caller: CallSource;
   /** How long the statement ran before it was interrupted. Default 0: it was not. */
   readonly ranMs?: number;
   /** The order of arrival: unique for each statement, and the same when it waits again. */

@@ -10,7 +10,15 @@ import { createFrameBytes, readHead, withMissingColumns } from '@svc/frames/inte
 import type { Schema } from 'apache-arrow';
 import type { StoredFrame } from './catalogue/stored-frame.ts';
 import type { TenantFolder } from './catalogue/tenant-folder.ts';
-import { type AddedRows, conformed, conformRows, type FewRows, isStoredForm, matchSent } from './conform-rows.ts';
+import {
+  type AddedRows,
+  conformed,
+  conformRows,
+  contextOf,
+  type FewRows,
+  isStoredForm,
+  matchSent,
+} from './conform-rows.ts';
 import type { ReservedAppend } from './publish-appends.ts';
 import { checkConditions } from './publish-frame.ts';
 import { type ReceivedRows, withReceived } from './receive-upload.ts';
@@ -50,7 +58,7 @@ async function appendReceived(
   let added = await addedRows(parts, folder, rows, options);
   try {
     // Here, and not where other changes of the handle wait.
-    if (schema) added = await conformRows(parts, folder, schema, added);
+    if (schema) added = await conformRows(parts, folder, schema, added, contextOf(options));
     await parts.merger.room(ref);
     return await parts.appends.publish(ref, added, options);
   } catch (error) {

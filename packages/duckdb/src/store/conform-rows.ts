@@ -1,4 +1,4 @@
-import type { FrameStream } from '@svc/frames';
+import type { FrameStream, PutOptions } from '@svc/frames';
 import { type ColumnMatch, matchColumns } from '@svc/frames/internal';
 import type { RecordBatch, Schema } from 'apache-arrow';
 import type { TenantFolder } from './catalogue/tenant-folder.ts';
@@ -63,10 +63,23 @@ export function rowsOf(added: AddedRows): number {
   return added.kind === 'file' ? added.written.rows : added.batches.reduce((sum, { numRows }) => sum + numRows, 0);
 }
 
+/** The request that rows are written for, and the signal that cancels it. */
+export type StagingContext = Pick<PutOptions, 'origin' | 'signal'>;
+
+/** Returns the context of an append. Not its reservation: the bytes of the file are reserved when it is published. */
+export function contextOf({ origin, signal }: StagingContext): StagingContext {
+  return { ...(origin && { origin }), ...(signal && { signal }) };
+}
+
 /** Writes rows in memory to an unpublished file. */
-export async function stageAdded(staging: Staging, folder: TenantFolder, added: AddedRows): Promise<AddedFile> {
+export async function stageAdded(
+  staging: Staging,
+  folder: TenantFolder,
+  added: AddedRows,
+  context: StagingContext,
+): Promise<AddedFile> {
   if (added.kind === 'file') return added;
-  return { kind: 'file', ...(await stageRows(staging, folder, streamOf([added], added.schema), {})) };
+  return { kind: 'file', ...(await stageRows(staging, folder, streamOf([added], added.schema), context)) };
 }
 
 /**
@@ -78,6 +91,7 @@ export async function conformRows(
   folder: TenantFolder,
   schema: Schema,
   added: AddedRows,
+  context: StagingContext,
 ): Promise<AddedRows> {
   if (added.fits === schema) return added;
   const match = added.kind === 'file' ? matchColumns(schema, added.written.schema) : matchSent(schema, added.schema);
@@ -86,10 +100,10 @@ export async function conformRows(
     const batches = added.batches.map((batch) => match.conform(batch));
     return { kind: 'few', schema: match.schema, batches, fits: schema };
   }
-  const { path, written } = await stageAdded(staging, folder, added);
+  const { path, written } = await stageAdded(staging, folder, added, context);
   try {
     const rows = staging.files.read({ kind: 'parquet', path, isOwn: true }, written, {});
-    return { kind: 'file', ...(await stageRows(staging, folder, conformed(rows, match), {})), fits: schema };
+    return { kind: 'file', ...(await stageRows(staging, folder, conformed(rows, match), context)), fits: schema };
   } finally {
     await folder.discard(path).catch(() => {});
   }

@@ -1,7 +1,7 @@
 import type { AppendOptions, FrameInfo, FrameRef, PutResult } from '@svc/frames';
 import { checkPutConditions, expiryOf, matchColumns, type WriteReservation } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
-import { type AddedRows, conformRows, rowsOf, stageAdded } from './conform-rows.ts';
+import { type AddedRows, conformRows, contextOf, rowsOf, stageAdded } from './conform-rows.ts';
 import type { NextPart } from './catalogue/publish-version.ts';
 import { timeOfVersion } from './catalogue/frame-versions.ts';
 import { contentsOfParts, type FrameContents, infoOf, sizedParts, type StoredFrame } from './catalogue/stored-frame.ts';
@@ -66,7 +66,7 @@ function checkAgain({ ref, options }: WaitingAppend, version: Pick<StoredFrame, 
 
 async function create(parts: AppendParts, { ref, added, options, resolve }: WaitingAppend): Promise<void> {
   const folder = parts.catalogue.folderOf(ref.tenant);
-  const file = await stageAdded(parts, folder, added);
+  const file = await stageAdded(parts, folder, added, contextOf(options));
   try {
     const { reservation } = options;
     reservation.resize(file.written.fileBytes);
@@ -86,7 +86,8 @@ async function accept(
 ): Promise<AcceptedAppend<WaitingAppend>> {
   const { catalogue, reader } = parts;
   const { schema } = await reader.describe(frame);
-  const added = await conformRows(parts, catalogue.folderOf(frame.tenant), schema, append.added);
+  const folder = catalogue.folderOf(frame.tenant);
+  const added = await conformRows(parts, folder, schema, append.added, contextOf(append.options));
   return { append, added, version: catalogue.nextVersion(frame) };
 }
 

@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import type { CsvOptions, Decoders, FileBody, FileUpload, FrameStream, PutSource } from '@svc/frames';
+import type { CsvOptions, Decoders, FileBody, FileUpload, FrameStream, PutSource, RequestOrigin } from '@svc/frames';
 import { readHead, type WriteReservation } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
 import { csvText } from '../files/csv-text.ts';
@@ -20,6 +20,8 @@ export interface Receiving {
   readonly decoders: Decoders | undefined;
   readonly folder: TenantFolder;
   readonly signal: AbortSignal | undefined;
+  /** The request that sends the upload. */
+  readonly origin?: RequestOrigin | undefined;
   /** The schema of the frame that the rows are appended to: JSON values are read as its types. */
   readonly addedTo?: Schema | undefined;
   /** Counts the bytes that are received. */
@@ -150,11 +152,12 @@ function withSkippedLines(error: unknown, upload: FileUpload): unknown {
 async function decoded(
   upload: FileUpload,
   body: FileBody | Uint8Array,
-  { decoders, signal, addedTo }: Pick<Receiving, 'decoders' | 'signal' | 'addedTo'>,
+  { decoders, signal, origin, addedTo }: Pick<Receiving, 'decoders' | 'signal' | 'origin' | 'addedTo'>,
 ): Promise<FrameStream> {
   if (decoders === undefined || upload.format === 'csv' || upload.format === 'parquet') {
     throw new ServiceError('unsupported_media_type', `This store has no decoder for ${upload.format}.`);
   }
   const rows = 'options' in upload ? upload.options : {};
-  return decoders.decode(upload.format, body, { ...(signal && { signal }), ...(addedTo && { addedTo }), ...rows });
+  const context = { ...(signal && { signal }), ...(origin && { origin }) };
+  return decoders.decode(upload.format, body, { ...context, ...(addedTo && { addedTo }), ...rows });
 }

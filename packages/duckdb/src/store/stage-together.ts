@@ -1,7 +1,20 @@
 import type { TenantFolder } from './catalogue/tenant-folder.ts';
-import { type AddedFile, type AddedRows, type FewRows, streamOf } from './conform-rows.ts';
+import {
+  type AddedFile,
+  type AddedRows,
+  contextOf,
+  type FewRows,
+  type StagingContext,
+  streamOf,
+} from './conform-rows.ts';
 import { stageRows, type Staging } from './stage-rows.ts';
 import { schemaText } from '../types/schema-text.ts';
+
+/** An append that waits to be written. */
+interface StagedAppend {
+  readonly options: StagingContext;
+  readonly reject: (error: unknown) => void;
+}
 
 /** An append whose conditions hold. */
 export interface AcceptedAppend<Append> {
@@ -17,7 +30,7 @@ export interface AppendedFile<Append> {
 }
 
 /** Writes the rows of appends to files, in order: adjacent ones in memory with the same schema to one file. */
-export async function stageTogether<Append extends { readonly reject: (error: unknown) => void }>(
+export async function stageTogether<Append extends StagedAppend>(
   staging: Staging,
   folder: TenantFolder,
   accepted: readonly AcceptedAppend<Append>[],
@@ -51,7 +64,7 @@ function canShareFile(a: AddedRows, b: AddedRows): boolean {
   return a.schema === b.schema || schemaText(a.schema) === schemaText(b.schema);
 }
 
-async function stageGroup<Append>(
+async function stageGroup<Append extends StagedAppend>(
   staging: Staging,
   folder: TenantFolder,
   group: readonly AcceptedAppend<Append>[],
@@ -62,6 +75,10 @@ async function stageGroup<Append>(
     few.push(added);
   }
   const [first] = few;
-  if (first === undefined) throw new Error('There are no rows to write.');
-  return { kind: 'file', ...(await stageRows(staging, folder, streamOf(few, first.schema), {})) };
+  const [{ append } = {}, ...others] = group;
+  if (first === undefined || append === undefined) throw new Error('There are no rows to write.');
+  const { signal, ...context } = contextOf(append.options);
+  // A client that leaves must not cancel the appends of others.
+  const options = others.length === 0 && signal ? { ...context, signal } : context;
+  return { kind: 'file', ...(await stageRows(staging, folder, streamOf(few, first.schema), options)) };
 }

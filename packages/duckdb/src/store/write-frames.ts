@@ -36,7 +36,7 @@ export async function receiving(
 ): Promise<Receiving> {
   const folder = catalogue.folderOf(ref.tenant);
   if (before === undefined) await folder.prepare();
-  return { decoders, folder, signal: options.signal };
+  return { decoders, folder, signal: options.signal, origin: options.origin };
 }
 
 async function putReceived(

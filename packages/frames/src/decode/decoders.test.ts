@@ -195,7 +195,7 @@ describe('workers', () => {
       const { body, seen } = hangingBody('x'.repeat(1 << 18));
       expect(await failureOf(decoders.decode('json', body))).toMatchObject({
         code: 'unavailable',
-        message: 'All decoders were busy for 20 ms; at most 1 upload is decoded at a time.',
+        message: 'All decoders were busy for 20 ms; at most 1 upload of a tenant is decoded at a time.',
         hint: 'Send the upload again in a moment.',
       });
       expect(seen.returned).toBe(true);

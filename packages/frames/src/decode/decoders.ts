@@ -13,7 +13,7 @@ import { unionsAsStructs } from './unions/union-schema.ts';
 
 /** Options of `createDecoders`. */
 export interface DecodersOptions {
-  /** The number of bodies decoded concurrently; others wait. Default 16. */
+  /** The number of bodies decoded concurrently, three quarters of them for one tenant; others wait. Default 16. */
   readonly maxWorkers?: number;
   /** The memory limit of all bodies being decoded together, in bytes; more is `out_of_memory`. Default: no limit. */
   readonly maxBytes?: number;
@@ -57,7 +57,7 @@ export function createDecoders(decoders: DecodersOptions = {}): Decoders {
   const pool = createWorkerPool({ maxWorkers, maxBytes: maxBytesTogether, waitTimeoutMs, stallTimeoutMs });
   return {
     async decode(format, body, options = {}) {
-      const { signal, maxBytes = Infinity, unions = false } = options;
+      const { signal, maxBytes = Infinity, unions = false, origin: source } = options;
       const target = format === 'arrow' ? undefined : targetMessage(options);
       // A copy: the worker takes the memory.
       const whole = body instanceof Uint8Array ? new Uint8Array(body) : undefined;
@@ -66,7 +66,7 @@ export function createDecoders(decoders: DecodersOptions = {}): Decoders {
       try {
         // Wait for the first chunk before acquiring a worker: a client that trickles a small body does not hold one.
         const first = await reader.next();
-        const link = await pool.acquire(signal, { isShort: whole !== undefined });
+        const link = await pool.acquire(signal, { isShort: whole !== undefined, source });
         session = createDecodeSession({ pool, link, reader, first, signal });
         const given = {
           ...('path' in body && { path: body.path }),

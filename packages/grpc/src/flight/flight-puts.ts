@@ -47,7 +47,7 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
     const done = new AbortController();
     try {
       const signal = AbortSignal.any([call.signal, done.signal]);
-      return await runUpdate(service, call, prepared, await decoded(decoders, rows, signal));
+      return await runUpdate(service, call, prepared, await decoded(decoders, rows, call, signal));
     } finally {
       // A refused statement has not read its rows, which hold a decoder until it is aborted.
       done.abort(new ServiceError('cancelled', 'The rows were abandoned.'));
@@ -79,7 +79,7 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
       }
       // The client of Rust binds the rows of an update as those of a query, in a call before.
       if (prepared.rows) return updateResult(await insertBound(call, prepared, each(prepared.rows)));
-      const bound = upload.hasColumns() ? await boundBy(decoders, upload, prepared, call.signal) : undefined;
+      const bound = upload.hasColumns() ? await boundBy(decoders, upload, prepared, call) : undefined;
       return updateResult(await runUpdate(service, call, { ...prepared, ...bound }));
     }
     if (command.name === 'CommandPreparedStatementQuery') {
@@ -89,7 +89,7 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
       statements.bind(
         call,
         preparedStatementHandle,
-        (await boundBy(decoders, upload, prepared, call.signal)) ?? { params: [] },
+        (await boundBy(decoders, upload, prepared, call)) ?? { params: [] },
       );
       return flightSql.DoPutPreparedStatementResult.encode({ preparedStatementHandle }).finish();
     }
@@ -112,9 +112,14 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
 }
 
 /** Decodes the values that a client binds. */
-async function decoded(decoders: Decoders, body: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<FrameStream> {
+async function decoded(
+  decoders: Decoders,
+  body: AsyncIterable<Uint8Array>,
+  call: Call,
+  signal = call.signal,
+): Promise<FrameStream> {
   try {
-    return await decoders.decode('arrow', body, { signal, unions: true });
+    return await decoders.decode('arrow', body, { signal, origin: call, unions: true });
   } catch (error) {
     throw parameterError(error);
   }
@@ -125,13 +130,13 @@ async function boundBy(
   decoders: Decoders,
   upload: FlightUpload,
   { update }: PreparedStatement,
-  signal: AbortSignal,
+  call: Call,
 ): Promise<BoundValues | undefined> {
   const chunks = await paramChunks(upload);
   if (upload.rows() === 0) return undefined;
   const rows = takesRows(update) ? { rows: chunks } : undefined;
   if (rows && upload.rows() > 1) return { params: [], ...rows };
-  return { params: await boundParams(await decoded(decoders, each(chunks), signal)), ...rows };
+  return { params: await boundParams(await decoded(decoders, each(chunks), call)), ...rows };
 }
 
 /** Collects the values that a client binds. They are complete when the client half-closes the call. */

@@ -1,4 +1,6 @@
 import { onAbort, ServiceError } from '@svc/errors';
+import { type CallSource, tenantShare } from '../../caller-groups.ts';
+import { createSemaphore } from '../../semaphore.ts';
 import { cancelledUpload } from './cancelled-upload.ts';
 import { createIdleWorkers } from './idle-workers.ts';
 import { createMemoryShares, type MemoryShare } from './memory-shares.ts';
@@ -8,13 +10,20 @@ import { createWorkerLink, type WorkerLink } from './worker-link.ts';
 /** A pool of workers that start on demand; a few idle ones are kept. */
 export interface WorkerPool {
   /**
-   * Acquires a worker for one body. Waits while all are busy; `unavailable` if that takes too long. For a short body it
-   * waits a little even if another worker could be started.
+   * Acquires a worker for one body. Waits while all are busy, or all that one tenant may use; `unavailable` if that takes
+   * too long. For a short body it waits a little even if another worker could be started.
    */
-  acquire(signal: AbortSignal | undefined, body: { readonly isShort: boolean }): Promise<WorkerLink>;
+  acquire(signal: AbortSignal | undefined, body: PoolBody): Promise<WorkerLink>;
   /** Returns a worker to the pool; a terminated one is replaced on demand. */
   release(link: WorkerLink): void;
   close(): Promise<void>;
+}
+
+/** A body to decode. */
+export interface PoolBody {
+  readonly isShort: boolean;
+  /** Who sent it. Bodies without a source share the workers as one. */
+  readonly source?: Partial<CallSource> | undefined;
 }
 
 /** Options of a pool. */
@@ -46,6 +55,11 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const idle = createIdleWorkers();
   const waiters = new Set<Waiter>();
   const patience = createPatience(waiters, shortWaitMs, serveNext);
+  /** A body waits here first: those that wait for a worker are few then, and no tenant has them all. */
+  const turns = createSemaphore(maxWorkers, tenantShare(maxWorkers));
+  const endTurn = new Map<WorkerLink, () => void>();
+  /** Ends the waiting of bodies that have no worker yet. */
+  const limits = new Set<AbortController>();
   let isClosed = false;
 
   function take(isPatient: boolean): WorkerLink | undefined {
@@ -78,55 +92,66 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
     }
   }
 
-  async function wait(signal: AbortSignal | undefined, isPatient: boolean): Promise<WorkerLink> {
+  async function wait(signal: AbortSignal, isPatient: boolean): Promise<WorkerLink> {
     const waiter: Waiter = { ...withResolvers<WorkerLink>(), isPatient };
     waiters.add(waiter);
     patience.begin();
-    return served(waiters, waiter, { signal, waitTimeoutMs, maxWorkers });
+    const stopListening = onAbort(signal, () => {
+      // Remove it at once: a worker handed to a waiter that has given up would leak.
+      waiters.delete(waiter);
+      waiter.reject(signal.reason);
+    });
+    try {
+      return await waiter.promise;
+    } finally {
+      stopListening();
+    }
+  }
+
+  async function acquire(signal: AbortSignal, { isShort, source }: PoolBody): Promise<WorkerLink> {
+    const done = await turns.acquire(signal, undefined, source);
+    try {
+      if (isClosed) throw stoppingError();
+      const isPatient = isShort && links.size >= ENOUGH_FOR_SHORT;
+      const link = take(isPatient) ?? (await wait(signal, isPatient));
+      endTurn.set(link, done);
+      return link;
+    } catch (error) {
+      done();
+      throw error;
+    }
   }
 
   return {
-    async acquire(signal, { isShort }) {
+    async acquire(signal, body) {
       if (isClosed) throw stoppingError();
-      if (signal?.aborted === true) throw cancelledUpload(signal.reason);
-      const isPatient = isShort && links.size >= ENOUGH_FOR_SHORT;
-      return take(isPatient) ?? (await wait(signal, isPatient));
+      const limit = new AbortController();
+      limits.add(limit);
+      const stopListening = onAbort(signal, () => limit.abort(cancelledUpload(signal?.reason)));
+      const timer = setTimeout(() => limit.abort(busyError(tenantShare(maxWorkers), waitTimeoutMs)), waitTimeoutMs);
+      try {
+        return await acquire(limit.signal, body);
+      } finally {
+        limits.delete(limit);
+        clearTimeout(timer);
+        stopListening();
+      }
     },
     release(link) {
       if (link.isAlive) idle.add(link);
       serveNext();
       patience.renew();
+      endTurn.get(link)?.();
+      endTurn.delete(link);
     },
     async close() {
       isClosed = true;
       patience.end();
       idle.close();
-      for (const waiter of waiters) waiter.reject(stoppingError());
+      for (const limit of limits) limit.abort(stoppingError());
       await Promise.all([...links].map((link) => link.end(stoppingError())));
     },
   };
-}
-
-/** Returns the worker that a waiter gets. */
-async function served(
-  waiters: Set<Waiter>,
-  waiter: Waiter,
-  options: Pick<WorkerPoolOptions, 'waitTimeoutMs' | 'maxWorkers'> & { readonly signal: AbortSignal | undefined },
-): Promise<WorkerLink> {
-  const { signal, waitTimeoutMs, maxWorkers } = options;
-  function giveUp(error: ServiceError): void {
-    // Remove it at once: a worker handed to a waiter that has given up would leak.
-    waiters.delete(waiter);
-    waiter.reject(error);
-  }
-  const timer = setTimeout(() => giveUp(busyError(maxWorkers, waitTimeoutMs)), waitTimeoutMs);
-  const stopListening = onAbort(signal, () => giveUp(cancelledUpload(signal?.reason)));
-  try {
-    return await waiter.promise;
-  } finally {
-    clearTimeout(timer);
-    stopListening();
-  }
 }
 
 /** The time that bodies wait for a worker to get free before another one is started: the others may have long bodies. */
@@ -167,8 +192,8 @@ function stoppingError(): ServiceError {
   return new ServiceError('unavailable', 'The server is stopping and does not accept uploads.');
 }
 
-function busyError(maxWorkers: number, waitTimeoutMs: number): ServiceError {
-  const uploads = maxWorkers === 1 ? '1 upload is' : `${maxWorkers} uploads are`;
+function busyError(perTenant: number, waitTimeoutMs: number): ServiceError {
+  const uploads = perTenant === 1 ? '1 upload of a tenant is' : `${perTenant} uploads of a tenant are`;
   return new ServiceError(
     'unavailable',
     `All decoders were busy for ${waitTimeoutMs} ms; at most ${uploads} decoded at a time.`,

@@ -1,43 +1,52 @@
-import type { Call } from '@svc/frames';
+import type { Call } from './call.ts';
 
-/** The source of a statement. */
-export type Caller = Pick<Call, 'tenant' | 'client'>;
+/** The source of a request, for a fair share of a scarce resource. */
+export type CallSource = Pick<Call, 'tenant' | 'client'>;
 
-/** Returns the groups that a caller belongs to, from the largest to the smallest: tenant, address, connection. */
-export function groupsOf({ tenant, client }: Caller): readonly string[] {
+/** Returns the groups that a source belongs to, from the largest to the smallest: tenant, address, connection. */
+export function groupsOf({ tenant, client }: CallSource): readonly string[] {
   const address = client?.address ?? '';
   return [tenant, JSON.stringify([tenant, address]), JSON.stringify([tenant, address, client?.connection ?? ''])];
+}
+
+/** The most slots of one tenant: a quarter is left, so that the first request of another one does not wait for it. */
+export function tenantShare(slots: number): number {
+  return Math.max(1, Math.floor((3 * slots) / 4));
 }
 
 interface Count {
   running: number;
   waiting: number;
-  /** How many milliseconds the statements of the group have held slots, with a half-life of ten seconds. */
+  /** How many milliseconds the requests of the group have held slots, with a half-life of ten seconds. */
   usedMs: number;
   /** When `usedMs` was updated. */
   countedAt: number;
 }
 
 const HALF_LIFE_MS = 10_000;
-/** The minimum that a statement counts for, so that callers of very short statements alternate, too. */
+/** The minimum that a request counts for, so that callers of very short requests alternate, too. */
 const MIN_USE_MS = 1;
 /** How many idle groups keep their usage; beyond that, the group that has been idle longest is evicted. */
 const MAX_IDLE_GROUPS = 1000;
 
-/** Counts the running and waiting statements of each group. `groups` is always a result of `groupsOf`. */
+/** Counts the running and waiting requests of each group. `groups` is always a result of `groupsOf`. */
 export interface GroupCounts {
   came(groups: readonly string[]): void;
   left(groups: readonly string[]): void;
   started(groups: readonly string[]): void;
-  /** Records that a statement has ended which held a slot for this long. */
+  /** The number of running requests of the tenant. */
+  runningOf(groups: readonly string[]): number;
+  /** Records the end of a request that held a slot for this long. */
   ended(groups: readonly string[], ms: number): void;
   /**
-   * Below 0 if `a` goes before `b`: it has fewer running statements, or as many and less usage, with `moreMs` added to
+   * Below 0 if `a` goes before `b`: it has fewer running requests, or as many and less usage, with `moreMs` added to
    * that of `a`.
    */
   compare(a: readonly string[], b: readonly string[], moreMs?: number): number;
+  /** The one that goes first, and among equals the one that came first. */
+  first<T extends { readonly groups: readonly string[] }>(waiting: Iterable<T>): T | undefined;
   /**
-   * The sibling of one of these groups with the most waiting statements; undefined if one more would give these the
+   * The sibling of one of these groups with the most waiting requests; undefined if one more would give these the
    * most.
    */
   mostWaiting(groups: readonly string[]): string | undefined;
@@ -80,10 +89,20 @@ export function createCounts(): GroupCounts {
     return counts.get(group)?.waiting ?? 0;
   }
 
+  function compare(a: readonly string[], b: readonly string[], moreMs = 0): number {
+    // Compare the first level at which they differ.
+    const i = a.findIndex((group, at) => group !== b[at]);
+    const one = counts.get(a[i] ?? '') ?? NOTHING;
+    const other = counts.get(b[i] ?? '') ?? NOTHING;
+    const now = performance.now();
+    return one.running - other.running || usedAt(one, now) + moreMs - usedAt(other, now);
+  }
+
   return {
     came: (groups) => change(groups, (count) => (count.waiting += 1)),
     left: (groups) => change(groups, (count) => (count.waiting -= 1)),
     started: (groups) => change(groups, (count) => (count.running += 1)),
+    runningOf: ([tenant = '']) => counts.get(tenant)?.running ?? 0,
     ended: (groups, ms) =>
       change(groups, (count) => {
         count.running -= 1;
@@ -91,13 +110,11 @@ export function createCounts(): GroupCounts {
         count.usedMs = usedAt(count, now) + Math.max(ms, MIN_USE_MS);
         count.countedAt = now;
       }),
-    compare(a, b, moreMs = 0) {
-      // Compare the first level at which they differ.
-      const i = a.findIndex((group, at) => group !== b[at]);
-      const one = counts.get(a[i] ?? '') ?? NOTHING;
-      const other = counts.get(b[i] ?? '') ?? NOTHING;
-      const now = performance.now();
-      return one.running - other.running || usedAt(one, now) + moreMs - usedAt(other, now);
+    compare,
+    first<T extends { readonly groups: readonly string[] }>(waiting: Iterable<T>): T | undefined {
+      let first: T | undefined;
+      for (const one of waiting) if (first === undefined || compare(one.groups, first.groups) < 0) first = one;
+      return first;
     },
     mostWaiting(groups) {
       for (const [i, group] of groups.entries()) {
