@@ -21,6 +21,7 @@ export { decodeArrowHere, type DecodeHereOptions, decodeRowHere } from './decode
 export { MAX_COLUMNS } from './decode/limits.ts';
 export { createYield } from './decode/lines/create-yield.ts';
 export { fitLines } from './decode/lines/fit-lines.ts';
+export { COLUMN_BYTES } from './decode/lines/line-column.ts';
 export { createLineDecoder } from './decode/lines/line-decoder.ts';
 export { LineError } from './decode/lines/line-error.ts';
 export { type LineTable } from './decode/lines/line-table.ts';

@@ -1,7 +1,14 @@
-import { ServiceError } from '@svc/errors';
+import { abortError, ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import { type Call, type FrameStream, type Quota, type Store } from '@svc/frames';
-import { type ByteBudget, createLineDecoder, createYield, fitLines, type LineTable } from '@svc/frames/internal';
+import {
+  type ByteBudget,
+  COLUMN_BYTES,
+  createLineDecoder,
+  createYield,
+  fitLines,
+  type LineTable,
+} from '@svc/frames/internal';
 import type { Audit } from '../audit.ts';
 import { eventSource } from '../event-source.ts';
 import type { Observer } from '../events.ts';
@@ -23,10 +30,14 @@ export interface LinesParts {
 /** The rows of one table, ready to append. */
 interface TableRows extends Pick<LineTable, 'handle'> {
   readonly rows: FrameStream;
+  /** The columns that are written, also those that the lines lack. */
+  readonly columns: number;
 }
 
-/** The tables that are appended at the same time. */
+/** The most tables that are appended at the same time. */
 const CONCURRENT_TABLES = 8;
+/** The most columns of them together: a wide table is appended alone. */
+const CONCURRENT_COLUMNS = 1000;
 
 /** Creates the operation that appends the lines of line protocol to the frames of their tables. */
 export function createLinesOperation(parts: LinesParts): Pick<Service, 'maxLinesBytes' | 'writeLines'> {
@@ -37,7 +48,7 @@ export function createLinesOperation(parts: LinesParts): Pick<Service, 'maxLines
     maxLinesBytes,
 
     async writeLines(call, upload) {
-      const budget = memory.open();
+      const budget = memory.open(call.tenant);
       try {
         const startMs = performance.now();
         const tables = await audit.refused(call, 'writeLines', async () => {
@@ -62,7 +73,7 @@ async function readTables(
   call: Call,
   { body, precision, bytes = 0 }: LinesUpload,
   budget: ByteBudget,
-): Promise<readonly TableRows[]> {
+): Promise<TableRows[]> {
   const nowNs = BigInt(Date.now()) * 1_000_000n;
   const tooLong = (): ServiceError =>
     new ServiceError('payload_too_large', `The lines are longer than ${maxLinesBytes} bytes.`, {
@@ -80,31 +91,36 @@ async function readTables(
       await pause();
     }
   }
-  const tables = decoder.end();
-  return Promise.all(
-    tables.map(async (table) => {
-      const { handle } = table;
-      const frame = await schemaOf(store, { tenant: call.tenant, handle });
-      return { handle, rows: await fitLines(table, frame, { budget, pause }) };
-    }),
-  );
+  const fitted: TableRows[] = [];
+  for (const table of decoder.end()) {
+    call.signal.throwIfAborted();
+    const { handle } = table;
+    const frame = await schemaOf(store, { tenant: call.tenant, handle });
+    const own = table.columns.length + 1;
+    const columns = Math.max(own, frame?.fields.length ?? 0);
+    // The columns that the lines lack are written, too.
+    budget.take(COLUMN_BYTES * (columns - own));
+    fitted.push({ handle, columns, rows: await fitLines(table, frame, { budget, pause }) });
+  }
+  return fitted;
 }
 
-/** Appends the rows of all tables; a failure names the tables that are stored nevertheless. */
+/**
+ * Appends the rows of all tables, and drops those that are stored. A failure names the tables that are stored nevertheless:
+ * also the departure of the client, after which no more are written.
+ */
 async function appendTables(
   parts: LinesParts,
   call: Call,
-  tables: readonly TableRows[],
+  tables: TableRows[],
   times: { readonly startMs: number; readonly receiveMs: number },
 ): Promise<number> {
-  call.signal.throwIfAborted();
-  // A client that goes away now must not leave some tables written and others not.
-  const signal = tables.length === 1 ? call.signal : undefined;
   const stored: string[] = [];
   let rows = 0;
-  for (let at = 0; at < tables.length; at += CONCURRENT_TABLES) {
-    const group = tables.slice(at, at + CONCURRENT_TABLES);
-    const outcomes = await Promise.allSettled(group.map((table) => append(parts, call, table, { ...times, signal })));
+  while (tables.length > 0) {
+    if (call.signal.aborted) throw partialWrite(abortError(call.signal.reason), stored);
+    const group = tables.splice(0, concurrentTables(tables));
+    const outcomes = await Promise.allSettled(group.map((table) => append(parts, call, table, times)));
     for (const [i, outcome] of outcomes.entries()) {
       if (outcome.status === 'rejected') continue;
       rows += outcome.value;
@@ -116,15 +132,24 @@ async function appendTables(
   return rows;
 }
 
+/** How many of the next tables are appended at the same time. */
+function concurrentTables(tables: readonly TableRows[]): number {
+  let columns = 0;
+  const end = tables.findIndex(
+    (table, i) => i === CONCURRENT_TABLES || (columns += table.columns) > CONCURRENT_COLUMNS,
+  );
+  return end === -1 ? tables.length : Math.max(1, end);
+}
+
 function append(
   { store, quotaOf, audit, observe }: LinesParts,
   call: Call,
   { handle, rows }: TableRows,
-  { startMs, receiveMs, signal }: { startMs: number; receiveMs: number; signal: AbortSignal | undefined },
+  { startMs, receiveMs }: { readonly startMs: number; readonly receiveMs: number },
 ): Promise<number> {
   return audit.write(call, 'writeLines', handle, async () => {
-    const { tenant } = call;
-    const options = { missingAsNull: true, quota: quotaOf(tenant), origin: call, ...(signal && { signal }) };
+    const { tenant, signal } = call;
+    const options = { missingAsNull: true, quota: quotaOf(tenant), origin: call, signal };
     const { info, created, rowsWritten = info.rows } = await store.append({ tenant, handle }, rows, options);
     const durationMs = performance.now() - startMs;
     const written = { rows: info.rows, rowsWritten, bytes: info.bytes, created };

@@ -1,5 +1,6 @@
 import type { Authenticator, Permission } from '@svc/auth';
 import { type Call, createMemoryStore, parseHandle, type Store } from '@svc/frames';
+import { withResolvers } from '@svc/frames/internal';
 import { bodyOf } from '@svc/frames/testing';
 import { describe, expect, test } from 'vitest';
 import { createService, type Service, type ServiceEvent, type ServiceOptions } from '../index.ts';
@@ -100,6 +101,47 @@ test('a failure after some tables are stored names them, and is not one that cli
   expect(audits(events)).toContainEqual(['writeLines', expect.any(String), 'quota_exceeded']);
 });
 
+/** A line of a table with this many columns. */
+const wide = (handle: string, columns: number): string =>
+  `${handle} ${Array.from({ length: columns }, (_, i) => `c${i}=1`).join(',')}\n`;
+
+describe('wide tables', () => {
+  /** A store that tells how many appends run at the same time, and calls `onAppended` after each. */
+  function countingStore(onAppended: () => void = () => undefined) {
+    const memory = createMemoryStore();
+    const running = { now: 0, most: 0 };
+    const append: Store['append'] = async (...args) => {
+      running.most = Math.max(running.most, ++running.now);
+      await new Promise(setImmediate);
+      const result = await memory.append(...args);
+      running.now--;
+      onAppended();
+      return result;
+    };
+    return { running, store: { ...memory, append } };
+  }
+
+  test('are appended one at a time, narrow ones several at a time', async () => {
+    const { store, running } = countingStore();
+    const { write } = setup({ store });
+    await write(['a', 'b', 'c'].map((handle) => wide(handle, 1000)).join(''));
+    expect(running.most).toBe(1);
+    await write(Array.from({ length: 20 }, (_, i) => wide(`n${i}`, 10)).join(''));
+    expect(running.most).toBe(8);
+  });
+
+  test('that are not appended yet when the client leaves are not appended', async () => {
+    const client = new AbortController();
+    const { store } = countingStore(() => client.abort());
+    const { write } = setup({ store });
+    await expect(write(wide('a', 1000) + wide('b', 1000), client.signal)).rejects.toMatchObject({
+      code: 'partial_write',
+      message: expect.stringMatching(/^Only the lines of "a" are stored, and no others: /),
+    });
+    expect(await rowsOf(store)).toEqual({ a: 1 });
+  });
+});
+
 describe('limits', () => {
   test('of the length, known or not', async () => {
     const { service } = setup({ maxLinesBytes: 10 });
@@ -109,11 +151,42 @@ describe('limits', () => {
     await expect(service.writeLines(callOf(), { body: body(), bytes: 12 })).rejects.toMatchObject(tooLong);
   });
 
-  test('of the memory of all requests, which each returns at its end', async () => {
-    const { write, service } = setup({ maxLinesBytes: 1000 });
-    const wide = Array.from({ length: 40 }, (_, i) => `a c${i}=1`).join('\n');
-    await expect(write(wide)).rejects.toMatchObject({ code: 'out_of_memory' });
-    for (let i = 0; i < 5; i++) expect(await write('b x=1')).toBe(1);
+  test('of the memory of a request, with that of its columns, which it returns at its end', async () => {
+    const { write, service, store } = setup({ maxLinesBytes: 1_000_000 });
+    const tooLarge = {
+      code: 'payload_too_large',
+      message: 'The lines need more than the 12582912 bytes of memory that one request may use.',
+      hint: expect.stringMatching(/^Send fewer tables, columns or lines at a time/),
+    };
+    await expect(write(wide('a', 1500) + wide('b', 1500))).rejects.toMatchObject(tooLarge);
+    expect(await rowsOf(store)).toEqual({});
+    expect(await write(wide('a', 1500))).toBe(1);
+    expect(await write(wide('b', 1500))).toBe(1);
+    // The columns that the lines lack are written, too.
+    await expect(write('a c0=2\nb c0=2\nc c0=2\n' + wide('d', 200))).rejects.toMatchObject(tooLarge);
+    expect(await write('a c0=2')).toBe(1);
     await service.close();
+  });
+
+  test('of the memory of a tenant, which leaves some to others', async () => {
+    const { service } = setup({ maxLinesBytes: 1_000_000 });
+    const [held, end] = [withResolvers<undefined>(), withResolvers<undefined>()];
+    async function* holding() {
+      // Long enough that the lines are read before their end.
+      yield Buffer.from(`${wide('a', 1500)}# ${'-'.repeat(100_000)}\n`);
+      held.resolve(undefined);
+      await end.promise;
+    }
+    const first = service.writeLines(callOf(), { body: holding() });
+    await held.promise;
+    const second = () => ({ body: bodyOf(Buffer.from(wide('b', 1300))) });
+    await expect(service.writeLines(callOf(), second())).rejects.toMatchObject({
+      code: 'out_of_memory',
+      message:
+        'The requests with lines of the tenant "default" need more than the 12582912 bytes that they may use together.',
+    });
+    expect(await service.writeLines({ ...callOf(), tenant: 'other' }, second())).toBe(1);
+    end.resolve(undefined);
+    expect(await first).toBe(1);
   });
 });

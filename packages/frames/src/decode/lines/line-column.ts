@@ -46,9 +46,12 @@ export interface LineColumn {
 
 const NO_BYTES = new Uint8Array(0);
 const FIRST_CAPACITY = 64;
+/** What a column takes besides its values, from its first line until it is written: its objects and those of its field. */
+export const COLUMN_BYTES = 4096;
 
 /** Creates a column without values. */
 export function createLineColumn(name: string, kind: LineKind, firstLine: number, budget: ByteBudget): LineColumn {
+  budget.take(COLUMN_BYTES);
   const slots = new ArrayBuffer(0);
   return {
     name,
