@@ -292,6 +292,18 @@ describe('list', () => {
     expect(requests).toEqual(['GET /frames?limit=500&prefix=f', 'GET /frames?limit=500&prefix=f&after=f499']);
   });
 
+  test('a file that the server has not read yet has no number of rows', async () => {
+    const { url } = await startStandIn((_, response) => {
+      sendJson(response, { frames: [{ ...frame('a'), rows: null, columns: null }, frame('b')] });
+    });
+    const lines = (await run(['list', '--url', url])).stdout.split('\n');
+    expect(lines.slice(2, 5)).toEqual([
+      'a          ?     24        ?  2024-01-02T03:04:05.678Z  never    v1',
+      'b          3     24        1  2024-01-02T03:04:05.678Z  never    v1',
+      '2 frames; ?: the server has not read 1 file yet',
+    ]);
+  });
+
   test('--json is one object with all pages', async () => {
     const handles = Array.from({ length: 501 }, (_, i) => `f${String(i).padStart(3, '0')}`);
     const { url } = await startStandIn((request, response) => {

@@ -12,7 +12,7 @@ import type {
 } from './options.ts';
 import type { Result } from './result.ts';
 import type { Row } from './json/table-types.ts';
-import type { FrameInfo, RunningQuery, ServerInfo, WrittenFrame } from './types.ts';
+import type { FrameInfo, ListedFrame, RunningQuery, ServerInfo, WrittenFrame } from './types.ts';
 import type { UploadData } from './upload.ts';
 
 /**
@@ -44,7 +44,7 @@ export interface Client extends Transport {
   create(data: UploadData, options?: UploadOptions): Promise<WrittenFrame>;
 
   /** Lists the frames, sorted by handle. */
-  list(options?: ListOptions): AsyncIterable<FrameInfo>;
+  list(options?: ListOptions): AsyncIterable<ListedFrame>;
   describe(handle: string, options?: CallOptions): Promise<FrameInfo>;
   /** Sets the seconds until a frame expires; null: it never does. */
   setTtl(handle: string, ttl: number | null, options?: CallOptions): Promise<FrameInfo>;

@@ -2,7 +2,7 @@ import { framePath } from './frame-path.ts';
 import { readJson } from './http/read-json.ts';
 import type { SingleRequest, Transport } from './http/request.ts';
 import type { CallOptions, ListOptions } from './options.ts';
-import type { FrameInfo } from './types.ts';
+import type { FrameInfo, ListedFrame } from './types.ts';
 
 type Http = Transport<SingleRequest>;
 
@@ -32,12 +32,12 @@ export async function dropFrame(http: Http, handle: string, call: CallOptions = 
 const PAGE = 500;
 
 /** Lists the frames, sorted by handle. */
-export async function* listFrames(http: Http, options: ListOptions = {}): AsyncGenerator<FrameInfo, void> {
+export async function* listFrames(http: Http, options: ListOptions = {}): AsyncGenerator<ListedFrame, void> {
   const { prefix, ...call } = options;
   let after: string | undefined;
   for (;;) {
     const response = await http.send({ path: 'frames', params: { prefix, after, limit: PAGE }, ...call });
-    const { frames } = await readJson<{ readonly frames: readonly FrameInfo[] }>(response);
+    const { frames } = await readJson<{ readonly frames: readonly ListedFrame[] }>(response);
     yield* frames;
     const last = frames.at(-1)?.handle;
     // A server that ignores the parameters of pages would cause an endless loop.

@@ -31,5 +31,5 @@ export type {
 } from './options.ts';
 export type { Result } from './result.ts';
 export type { Column, Row, Value } from './json/table-types.ts';
-export type { EngineName, FrameInfo, RunningQuery, ServerInfo, WrittenFrame } from './types.ts';
+export type { EngineName, FrameInfo, ListedFrame, RunningQuery, ServerInfo, WrittenFrame } from './types.ts';
 export type { UploadData } from './upload.ts';

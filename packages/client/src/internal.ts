@@ -27,4 +27,4 @@ export type { Column } from './json/table-types.ts';
 export { queryRequest } from './query-request.ts';
 export { cancelQuery, listRunning } from './running-queries.ts';
 export { streamOf } from './stream-of.ts';
-export type { EngineName, FrameInfo, RunningQuery, ServerInfo } from './types.ts';
+export type { EngineName, FrameInfo, ListedFrame, RunningQuery, ServerInfo } from './types.ts';

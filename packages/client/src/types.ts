@@ -16,6 +16,10 @@ export interface FrameInfo {
   readonly tier: 'memory' | 'disk';
 }
 
+/** A frame in a list. Its rows and columns are null if the server has not read its file yet; `describe` reads it. */
+export type ListedFrame = Omit<FrameInfo, 'columns' | 'rows'> &
+  (Pick<FrameInfo, 'columns' | 'rows'> | { readonly columns: null; readonly rows: null });
+
 /** The metadata of a frame that was written. */
 export interface WrittenFrame extends FrameInfo {
   /** Whether the frame is new, or replaced or extended one. */

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { CrashChange, CrashLine, CrashState } from '../src/testing/crash-writer.ts';
-import { createStoreFixture } from '../src/testing/store-fixture.ts';
+import { createStoreFixture, listDescribed } from '../src/testing/store-fixture.ts';
 import { createTestFiles } from '../src/testing/test-files.ts';
 
 const program = fileURLToPath(new URL('../dist/testing/crash-writer.js', import.meta.url));
@@ -131,7 +131,7 @@ export async function crash(kind: string, rounds: number): Promise<Crashes> {
     changes = next.changes;
   }
   const store = await fixture.open({ files: createTestFiles(kind, tmpdir()) });
-  const frames = (await store.list('default')).length;
+  const frames = (await listDescribed(store)).length;
   await store.close();
   await checkFiles(join(fixture.directory, 'default'), frames);
   await fixture.remove();

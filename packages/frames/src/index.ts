@@ -89,6 +89,7 @@ export type {
   FrameFileOptions,
   FrameInfo,
   FrameRef,
+  ListedFrame,
   ListOptions,
   OpenFrame,
   PutOptions,

@@ -28,6 +28,10 @@ export interface FrameInfo {
   readonly tier: 'memory' | 'disk';
 }
 
+/** A frame in a list. Its rows and columns are null if the store has not read its file yet; `describe` reads it. */
+export type ListedFrame = Omit<FrameInfo, 'columns' | 'rows'> &
+  (Pick<FrameInfo, 'columns' | 'rows'> | { readonly columns: null; readonly rows: null });
+
 /** Which part of a frame to read. */
 export interface ReadOptions {
   /** Rows to skip. Default 0. */
@@ -220,7 +224,8 @@ export interface Store {
   append(ref: FrameRef, source: PutSource, options?: AppendOptions): Promise<PutResult>;
   open(ref: FrameRef): Promise<OpenFrame | undefined>;
   describe(ref: FrameRef): Promise<FrameInfo | undefined>;
-  list(tenant: string, options?: ListOptions): Promise<readonly FrameInfo[]>;
+  /** Lists frames without reading their files: see `ListedFrame`. */
+  list(tenant: string, options?: ListOptions): Promise<readonly ListedFrame[]>;
   /** Returns all handles, without reading the frames: one of them is suggested for a handle that does not exist. */
   handles?(tenant: string): Promise<readonly Handle[]>;
   /** Sets the expiry to `ttlSeconds` from now, or to never (null). Undefined if there is no such frame. */

@@ -1,6 +1,6 @@
 import { onAbort, ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
-import { type Call, encodeArrowStream, type FrameStream } from '@svc/frames';
+import { type Call, encodeArrowStream, type FrameStream, type ListedFrame } from '@svc/frames';
 import type {
   FrameInfo as FrameInfoMessage,
   GetFrameRequest,
@@ -12,11 +12,11 @@ import { type CountedCall, countRows } from './call-traffic.ts';
 import type { ReadFrameOptions, ShownInfo } from '@svc/service';
 import { TTL_HINT } from '@svc/service/internal';
 
-/** Converts the metadata of a frame to a message. */
-export function frameInfoMessage(info: ShownInfo): FrameInfoMessage {
+/** Converts the metadata of a frame to a message. Rows that are not known yet are -1, as in Flight: 0 would be a number. */
+export function frameInfoMessage(info: ListedFrame | ShownInfo): FrameInfoMessage {
   return {
     handle: info.handle,
-    rows: BigInt(info.rows),
+    rows: BigInt(info.rows ?? -1),
     bytes: BigInt(info.bytes),
     columns: info.columns ?? [],
     created: timestampMessage(info.created),

@@ -1,5 +1,6 @@
 import { status as Status } from '@grpc/grpc-js';
 import { ServiceError } from '@svc/errors';
+import { parseHandle } from '@svc/frames';
 import { GetFrameRequest } from '@svc/proto';
 import { Int64, Table, tableFromArrays, tableToIPC, vectorFromArray } from 'apache-arrow';
 import { describe, expect, test, vi } from 'vitest';
@@ -158,13 +159,25 @@ describe('GetFrame', () => {
     expect(close).toHaveBeenCalledTimes(1);
   });
 
+  test('a list says -1 for the rows of a file that was not read yet', async () => {
+    const server = await startServer();
+    const { frame } = await putTable(server.client, 'b', rows(2));
+    const info = await server.service.describeFrame(CALL, 'b');
+    const unread = { ...info, handle: parseHandle('a'), rows: null, columns: null };
+    server.service.listFrames = async () => [unread, info];
+    expect((await server.client.listFrames({})).frames).toEqual([
+      { ...frame, handle: 'a', rows: -1n, columns: [] },
+      frame,
+    ]);
+  });
+
   test('applies backpressure if the client does not read', async () => {
     const server = await startServer();
     const megabyte = tableFromArrays({ x: new Float64Array(128 * 1024) });
     let taken = 0;
     const isClosed = new Promise<void>((resolve) => {
       server.service.readFrame = async () => ({
-        info: (await putTable(server.client, 'x', rows(1))) && (await server.service.listFrames(CALL))[0],
+        info: (await putTable(server.client, 'x', rows(1))) && (await server.service.describeFrame(CALL, 'x')),
         stream: {
           schema: megabyte.schema,
           batches: (async function* () {

@@ -1,4 +1,6 @@
-import type { FrameServiceDefinition, GetFrameResponse, Partially } from '@svc/proto';
+import type { ListedFrame } from '@svc/frames';
+import { createYield } from '@svc/frames/internal';
+import { FrameServiceDefinition, type GetFrameResponse, ListFramesResponse, type Partially } from '@svc/proto';
 import type { FrameReading } from '@svc/service';
 import type { ServiceImplementation } from 'nice-grpc';
 import type { CountedCall } from './call-traffic.ts';
@@ -17,12 +19,49 @@ import { createQueryMethods } from './query-methods.ts';
 import { withPace } from './upload-pace.ts';
 import { uploadBody } from './upload-body.ts';
 
+type Methods = (typeof FrameServiceDefinition)['methods'];
+
+/** The bytes of a message that is encoded already. */
+type Encoded = readonly Uint8Array[];
+
+const ENCODED_CODEC = {
+  encode: (pieces: Encoded) => ({ finish: () => Buffer.concat(pieces) }),
+  decode(): Encoded {
+    throw new Error('Only clients decode a list of frames.');
+  },
+  fromPartial: (pieces: Encoded) => pieces,
+};
+
+/** The service as defined by its protocol, except that a list is encoded piece by piece. */
+export const FrameDefinition: Omit<typeof FrameServiceDefinition, 'methods'> & {
+  readonly methods: Omit<Methods, 'listFrames'> & {
+    readonly listFrames: Omit<Methods['listFrames'], 'responseType'> & { readonly responseType: typeof ENCODED_CODEC };
+  };
+} = {
+  ...FrameServiceDefinition,
+  methods: {
+    ...FrameServiceDefinition.methods,
+    listFrames: { ...FrameServiceDefinition.methods.listFrames, responseType: ENCODED_CODEC },
+  },
+};
+
+/** Encodes a list. Messages one after the other are one message with the frames of all. */
+async function encodeList(frames: readonly ListedFrame[]): Promise<Encoded> {
+  const pause = createYield();
+  const pieces: Uint8Array[] = [];
+  for (const frame of frames) {
+    await pause();
+    pieces.push(ListFramesResponse.encode({ frames: [frameInfoMessage(frame)] }).finish());
+  }
+  return pieces;
+}
+
 /** Implements `svc.frames.v1.FrameService`. */
 export function createFrameService({
   service,
   current,
   pace,
-}: FrameServiceOptions): ServiceImplementation<typeof FrameServiceDefinition> {
+}: FrameServiceOptions): ServiceImplementation<typeof FrameDefinition> {
   return {
     async putFrame(request) {
       const messages = withPace(request, pace, ({ chunk }) => chunk?.length ?? 0);
@@ -56,7 +95,7 @@ export function createFrameService({
         ...(after === '' ? {} : { after }),
         ...(limit === undefined ? {} : { limit: countFrom('limit', limit) }),
       });
-      return { frames: frames.map(frameInfoMessage) };
+      return encodeList(frames);
     },
 
     async describeFrame({ handle }) {

@@ -58,11 +58,13 @@ async function startBusyServer(options: Parameters<typeof startServer>[0] = {}) 
       await new Promise((resolve) => setImmediate(resolve));
       handled();
       call.signal.throwIfAborted();
-      const [frame] = await server.service.listFrames(call);
       return frame;
     },
   });
   await putTable(server.client, 'h', table);
+  const reading = await server.service.readFrame({ ...CALL, tenant: 'default' }, 'h');
+  reading.close();
+  const frame = reading.info;
   return { ...server, begun: begun.promise, finish: finish.resolve, handled };
 }
 

@@ -8,7 +8,7 @@ import type { HandshakeFailure } from '@svc/auth';
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import { createDecoders } from '@svc/frames';
-import { FrameServiceDefinition, HealthDefinition, reflectionV1, reflectionV1alpha } from '@svc/proto';
+import { HealthDefinition, reflectionV1, reflectionV1alpha } from '@svc/proto';
 import type { EngineName, Service } from '@svc/service';
 import { createServer, type Server as NiceServer } from 'nice-grpc';
 import { AUTHORIZATION_KEY } from './call-credentials.ts';
@@ -16,7 +16,7 @@ import { createCalls } from './calls.ts';
 import { REQUEST_ID_KEY } from './error-status.ts';
 import { createFlightService, FlightDefinition } from './flight/flight-service.ts';
 import { sendUncopied } from './flight/send-uncopied.ts';
-import { createFrameService } from './frame-service.ts';
+import { createFrameService, FrameDefinition } from './frame-service.ts';
 import { freeDeadConnections } from './free-dead-connections.ts';
 import { type GrpcConnections, trackConnections } from './grpc-connections.ts';
 import { createHealthService } from './health-service.ts';
@@ -185,7 +185,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 
 function addServices(server: NiceServer, parts: Parameters<typeof createFlightService>[0]): void {
   const { service, current, pace } = parts;
-  server.add(FrameServiceDefinition, createFrameService({ service, current, pace }));
+  server.add(FrameDefinition, createFrameService({ service, current, pace }));
   server.add(FlightDefinition, createFlightService(parts));
   server.add(HealthDefinition, createHealthService({ service, names: SERVICE_NAMES, current }));
   server.add(reflectionV1.ServerReflectionDefinition, createReflectionService(SERVICE_NAMES));
@@ -196,7 +196,7 @@ function addServices(server: NiceServer, parts: Parameters<typeof createFlightSe
 }
 
 const SERVICES = [
-  FrameServiceDefinition,
+  FrameDefinition,
   FlightDefinition,
   HealthDefinition,
   reflectionV1.ServerReflectionDefinition,

@@ -9,6 +9,7 @@ import type {
   FrameInfo,
   FrameStream,
   LinePrecision,
+  ListedFrame,
   ListOptions,
   ParquetEncoder,
   PutOptions,
@@ -197,7 +198,7 @@ export interface Operations {
   /** Opens a whole frame as a file if that takes no encoding. */
   findFile(call: Call, handle: string, format: FrameFileFormat): Promise<FileReading | undefined>;
   describeFrame(call: Call, handle: string): Promise<FrameInfo>;
-  listFrames(call: Call, options?: ListOptions): Promise<readonly FrameInfo[]>;
+  listFrames(call: Call, options?: ListOptions): Promise<readonly ListedFrame[]>;
   putFrame(call: Call, handle: string, upload: Upload, options?: PutFrameOptions): Promise<PutResult>;
   /** Appends rows to a frame, or creates it. */
   appendFrame(call: Call, handle: string, upload: Upload, options?: PutFrameOptions): Promise<AppendResult>;

@@ -7,11 +7,11 @@ import { Timestamp } from './google-protobuf-timestamp.ts';
 export interface FrameInfo {
   /** The name of the frame. */
   readonly handle: string;
-  /** The number of rows. */
+  /** The number of rows; -1 in a list = the server has not read the file yet, DescribeFrame reads it. */
   readonly rows: bigint;
   /** The size of the frame in storage, in bytes. */
   readonly bytes: bigint;
-  /** The columns, in order. */
+  /** The columns, in order; none if rows = -1. */
   readonly columns: readonly ColumnInfo[];
   /** When this version was put. */
   readonly created: Timestamp | undefined;

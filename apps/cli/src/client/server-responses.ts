@@ -33,9 +33,18 @@ export type FrameInfo = v.InferOutput<typeof FRAME>;
 /** The metadata that is reported for a new frame. */
 export const NEW_FRAME = v.pick(FRAME, ['rows', 'version']);
 
+/** A frame in a list; null is what the server does not know yet. */
+const LISTED_FRAME = v.looseObject(
+  { ...FRAME.entries, rows: v.nullable(FRAME.entries.rows), columns: v.nullable(FRAME.entries.columns) },
+  NO_FRAME,
+);
+
+/** A frame in a list. */
+export type ListedFrame = v.InferOutput<typeof LISTED_FRAME>;
+
 /** A page of frames. */
 export const FRAME_LIST = v.object(
-  { frames: v.array(FRAME, 'it is not a list of frames') },
+  { frames: v.array(LISTED_FRAME, 'it is not a list of frames') },
   'it is not a list of frames',
 );
 

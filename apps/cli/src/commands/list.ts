@@ -4,7 +4,7 @@ import { beginsWithDirectory } from '../args/directory-name.ts';
 import { listFrames } from '../client/list-frames.ts';
 import type { Output } from '../output/output.ts';
 import { printFrameList } from '../output/print-frames.ts';
-import type { FrameInfo } from '../client/server-responses.ts';
+import type { ListedFrame } from '../client/server-responses.ts';
 import { withClient } from '../frames/with-client.ts';
 
 /** `svc list`: lists the frames. */
@@ -23,13 +23,14 @@ export const list: Command = {
   async run(args, context) {
     const [prefix] = args.positionals;
     await withClient(args, context, {}, (client) => {
-      const pages = listFrames(client, prefix);
+      // A directory has no server that reads the files later.
+      const pages = listFrames(client, prefix, context.signal, args.directory !== undefined);
       return args.has('json') ? printJson(pages, context.stdout) : printFrameList(pages, context.stdout);
     });
   },
 };
 
-async function printJson(pages: AsyncIterable<readonly FrameInfo[]>, output: Output): Promise<void> {
+async function printJson(pages: AsyncIterable<readonly ListedFrame[]>, output: Output): Promise<void> {
   let separator = '{"frames":[';
   for await (const page of pages) {
     for (const frame of page) {

@@ -141,7 +141,9 @@ async function handlesOf(
         // The shell inserts this text: only valid handles are safe.
         const frames = firstPage.filter(({ handle }) => HANDLE.test(handle));
         for (const { handle, rows, columns } of frames) {
-          found.push([handle, `${formatCount(rows, 'row')}, ${formatCount(columns.length, 'column')}`]);
+          const isKnown = rows !== null && columns !== null;
+          const summary = isKnown ? `${formatCount(rows, 'row')}, ${formatCount(columns.length, 'column')}` : '';
+          found.push([handle, summary]);
         }
         break;
       }

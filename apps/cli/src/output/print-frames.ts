@@ -1,6 +1,6 @@
 import { formatCount, visibleText } from '../text/display-text.ts';
 import type { Output } from './output.ts';
-import type { FrameInfo } from '../client/server-responses.ts';
+import type { FrameInfo, ListedFrame } from '../client/server-responses.ts';
 import { createTablePrinter } from './table-printer.ts';
 
 const LIST_COLUMNS = ['handle', 'rows', 'bytes', 'columns', 'created', 'expires', 'version'].map((name) => ({
@@ -9,29 +9,34 @@ const LIST_COLUMNS = ['handle', 'rows', 'bytes', 'columns', 'created', 'expires'
   isWhole: true,
 }));
 const FRAME_COLUMNS = ['column', 'type', 'nullable'].map((name) => ({ name, isNumeric: false }));
+/** The rows and columns of a file that was not read yet. */
+const UNKNOWN = '?';
 const MORE = { more: 'use svc list --json' };
 const MORE_OF_ONE = { more: 'use svc describe --json' };
 
 /** Prints frames as a table. */
-export async function printFrameList(pages: AsyncIterable<readonly FrameInfo[]>, output: Output): Promise<void> {
+export async function printFrameList(pages: AsyncIterable<readonly ListedFrame[]>, output: Output): Promise<void> {
   const printer = createTablePrinter(LIST_COLUMNS, output, MORE);
   let count = 0;
+  let unknown = 0;
   for await (const page of pages) {
     await printer.add(
       page.map(({ handle, rows, bytes, columns, created, expires, version }) => [
         handle,
-        String(rows),
+        String(rows ?? UNKNOWN),
         String(bytes),
-        String(columns.length),
+        String(columns?.length ?? UNKNOWN),
         created,
         expires ?? 'never',
         version,
       ]),
     );
     count += page.length;
+    unknown += page.filter(({ rows }) => rows === null).length;
   }
   await printer.end();
-  await output.write(`${formatCount(count, 'frame')}\n`);
+  const note = unknown === 0 ? '' : `; ${UNKNOWN}: the server has not read ${formatCount(unknown, 'file')} yet`;
+  await output.write(`${formatCount(count, 'frame')}${note}\n`);
 }
 
 /** Prints the metadata and the columns of a frame. */

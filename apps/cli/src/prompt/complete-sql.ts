@@ -1,9 +1,9 @@
-import type { FrameInfo } from '../client/server-responses.ts';
+import type { ListedFrame } from '../client/server-responses.ts';
 import { sqlName } from '../text/sql-name.ts';
 
 /** The words that completion knows. */
 export interface CompletionWords {
-  readonly frames: readonly Pick<FrameInfo, 'handle' | 'columns'>[];
+  readonly frames: readonly Pick<ListedFrame, 'handle' | 'columns'>[];
   /** The columns of the last result. */
   readonly resultColumns: readonly string[];
   readonly commands: readonly string[];
@@ -33,7 +33,9 @@ export function completeSql(line: string, before: string, words: CompletionWords
   const handles = words.frames.map(({ handle }) => handle);
   const text = `${before} ${line}`.toLowerCase();
   const named = words.frames.filter(({ handle }) => text.includes(handle.toLowerCase()));
-  const columns = (named.length > 0 ? named : words.frames).flatMap((frame) => frame.columns.map((one) => one.name));
+  const columns = (named.length > 0 ? named : words.frames).flatMap(({ columns: known }) =>
+    (known ?? []).map((one) => one.name),
+  );
   const found = [...handles, ...columns].filter((one) => startsWith(one, typed));
   const names = found.map((one) => (isQuoted ? `"${one.replaceAll('"', '""')}"` : sqlName(one)));
   const isUpper = /[A-Z]/.test(typed) && typed === typed.toUpperCase();

@@ -1,11 +1,11 @@
 import type { Client } from '../client/client.ts';
 import { listFrames } from '../client/list-frames.ts';
-import type { FrameInfo } from '../client/server-responses.ts';
+import type { ListedFrame } from '../client/server-responses.ts';
 
 /** The frames for completion. */
 export interface KnownFrames {
   /** Returns the cached frames; refreshes stale ones first, within a short timeout. */
-  look(): Promise<readonly FrameInfo[]>;
+  look(): Promise<readonly ListedFrame[]>;
   /** Starts to fill the cache again: frames have changed. */
   refresh(): void;
 }
@@ -17,7 +17,7 @@ const FRESH_MS = 5000;
 
 /** Creates the cache and starts to fill it, so that the first Tab is fast. */
 export function createKnownFrames(client: Client): KnownFrames {
-  let frames: readonly FrameInfo[] = [];
+  let frames: readonly ListedFrame[] = [];
   let atMs = 0;
   let refreshing: Promise<void> | undefined;
 
@@ -44,7 +44,7 @@ export function createKnownFrames(client: Client): KnownFrames {
   };
 }
 
-async function firstPage(client: Client): Promise<readonly FrameInfo[]> {
+async function firstPage(client: Client): Promise<readonly ListedFrame[]> {
   for await (const page of listFrames(client, undefined)) return page;
   return [];
 }

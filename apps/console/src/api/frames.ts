@@ -1,10 +1,10 @@
 import { readJson } from '@svc/client/internal';
 import type { Api } from './api.ts';
-import type { FrameInfo } from './types.ts';
+import type { ListedFrame } from './types.ts';
 
 /** The list of frames, with the etag that tells whether it has changed. */
 export interface FrameList {
-  readonly frames: readonly FrameInfo[];
+  readonly frames: readonly ListedFrame[];
   readonly etag: string | undefined;
 }
 

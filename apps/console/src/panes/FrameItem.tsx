@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { ColumnInfo, FrameInfo } from '../api/types.ts';
+import type { ColumnInfo, ListedFrame } from '../api/types.ts';
 import type { AppState } from '../state/app-state.ts';
 import { formatBytes, formatCount, timeLeft } from '../state/format.ts';
 import { quoteName } from '../state/quote-name.ts';
@@ -15,7 +15,7 @@ const MAX_COLUMNS = 200;
 /** A frame in the list: its name opens it, the arrow shows its columns. */
 export function FrameItem(props: {
   readonly app: AppState;
-  readonly frame: FrameInfo;
+  readonly frame: ListedFrame;
   readonly isCurrent: boolean;
 }): JSX.Element {
   const { app, frame, isCurrent } = props;
@@ -40,7 +40,9 @@ export function FrameItem(props: {
         onClick={() => app.openFrame(frame.handle)}
       >
         <span class="name">{frame.handle}</span>
-        <span class="rows">{formatCount(frame.rows)}</span>
+        <span class="rows" title={frame.rows === null ? 'The server has not read the file yet.' : undefined}>
+          {frame.rows === null ? '?' : formatCount(frame.rows)}
+        </span>
         <span class="details">
           {formatBytes(frame.bytes)} · {frame.tier}
         </span>
@@ -58,13 +60,13 @@ export function FrameItem(props: {
         </button>
       )}
       <div id={columnsId} hidden={!isOpen.value}>
-        {isOpen.value && <ColumnList columns={frame.columns} />}
+        {isOpen.value && (frame.columns ? <ColumnList columns={frame.columns} /> : <p class="nothing">Not read yet</p>)}
       </div>
     </li>
   );
 }
 
-function TimeLeft({ app, frame }: { readonly app: AppState; readonly frame: FrameInfo }): JSX.Element | null {
+function TimeLeft({ app, frame }: { readonly app: AppState; readonly frame: ListedFrame }): JSX.Element | null {
   const left = timeLeft(frame.expires, useNow(frame.expires !== null) + app.clockAheadMs.value);
   return left === undefined ? null : (
     <span class="expires" title={`Expires in ${left}`}>

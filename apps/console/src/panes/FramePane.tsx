@@ -1,12 +1,15 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { describeFrame } from '@svc/client/internal';
 import type { ChartPaneProps } from '../chart/ChartPane.tsx';
 import type { FrameInfo } from '../api/types.ts';
 import type { AppState } from '../state/app-state.ts';
 import { countOf, formatBytes } from '../state/format.ts';
 import type { FrameTab } from '../state/tabs.ts';
+import { toError } from '../state/to-error.ts';
 import type { SummaryPaneProps } from '../summary/SummaryPane.tsx';
+import { ErrorBox } from './ErrorBox.tsx';
 import { FrameRows } from './FrameRows.tsx';
 import { Icon } from './Icon.tsx';
 import { Key } from './Key.tsx';
@@ -39,11 +42,20 @@ const VIEWS_WITHOUT_SQL = VIEWS.filter(({ view }) => view === 'rows' || view ===
 /** The tab of a frame: its rows at once, and what can be made of them. */
 export function FramePane({ app, tab }: PaneProps): JSX.Element {
   const frame = app.frames.value.find(({ handle }) => handle === tab.handle);
-  return frame === undefined ? (
-    <MissingFrame app={app} tab={tab} />
-  ) : (
-    <PresentFrame app={app} tab={tab} frame={frame} />
-  );
+  if (frame === undefined) return <MissingFrame app={app} tab={tab} />;
+  if (frame.rows === null) return <UnreadFrame key={frame.version} app={app} handle={frame.handle} />;
+  return <PresentFrame app={app} tab={tab} frame={frame} />;
+}
+
+/** A frame that is listed without its columns: the server reads its file now, and the list has them then. */
+function UnreadFrame({ app, handle }: { readonly app: AppState; readonly handle: string }): JSX.Element {
+  const error = useSignal<Error | undefined>(undefined);
+  useEffect(() => {
+    describeFrame(app.api, handle)
+      .then(() => app.refreshFrames())
+      .catch((thrown: unknown) => (error.value = toError(thrown)));
+  }, [app, handle, error]);
+  return error.value ? <ErrorBox error={error.value} /> : <div class="empty" aria-busy="true" />;
 }
 
 /** The version that was opened is shown until the user asks for the newer one: rows of two are never mixed. */

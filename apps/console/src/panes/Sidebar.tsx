@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { FrameInfo } from '../api/types.ts';
+import type { ListedFrame } from '../api/types.ts';
 import type { AppState } from '../state/app-state.ts';
 import { filterFrames } from '../state/filter-frames.ts';
 import { mayWrite } from '../state/permissions.ts';
@@ -64,7 +64,7 @@ export function Sidebar({ app, onClose }: { readonly app: AppState; readonly onC
 
 function FrameList(props: {
   readonly app: AppState;
-  readonly found: readonly FrameInfo[];
+  readonly found: readonly ListedFrame[];
   readonly isFiltered: boolean;
 }): JSX.Element {
   const { app, found, isFiltered } = props;

@@ -17,7 +17,9 @@ export interface Words {
 
 /** Creates the words that the editors of an app complete. */
 export function createWords(app: Pick<AppState, 'api' | 'frames' | 'info'>): Words {
-  const frames = computed(() => app.frames.value.map(({ handle, columns }): TableInfo => ({ name: handle, columns })));
+  const frames = computed(() =>
+    app.frames.value.map(({ handle, columns }): TableInfo => ({ name: handle, columns: columns ?? [] })),
+  );
   const byEngine = new Map<EngineName, ReadonlySignal<CompletionWords>>();
 
   function load(engine: EngineName): ReadonlySignal<CompletionWords> {

@@ -2,7 +2,7 @@ import { type ClientError, readJson } from '@svc/client/internal';
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
 import { type Api, type ApiObserver, askedMs, isRefusal } from '../api/api.ts';
 import { type FrameList, readFrames } from '../api/frames.ts';
-import type { FrameInfo, ServerInfo } from '../api/types.ts';
+import type { ListedFrame, ServerInfo } from '../api/types.ts';
 
 /** The state of the connection: `loading` until the first answer, `signed-out` if the server wants a token. */
 export type Connection = 'loading' | 'ready' | 'gone' | 'signed-out';
@@ -14,7 +14,7 @@ export interface ServerState {
   /** What the server can do; undefined until it has answered. */
   readonly info: ReadonlySignal<ServerInfo | undefined>;
   /** The frames of the server, sorted by handle; polled. */
-  readonly frames: ReadonlySignal<readonly FrameInfo[]>;
+  readonly frames: ReadonlySignal<readonly ListedFrame[]>;
   /** False until the list has come once. */
   readonly hasFrames: ReadonlySignal<boolean>;
   /** Why the list could not be loaded, other than by a server that is gone. */
@@ -135,7 +135,7 @@ function createFacts() {
   return {
     connection: signal<Connection>('loading'),
     info: signal<ServerInfo | undefined>(undefined),
-    frames: signal<readonly FrameInfo[]>([]),
+    frames: signal<readonly ListedFrame[]>([]),
     hasFrames: signal(false),
     framesFailure: signal<ClientError | undefined>(undefined),
     refusal: signal<ClientError | undefined>(undefined),

@@ -1,4 +1,5 @@
 import { ServiceError } from '@svc/errors';
+import { createYield } from '@svc/frames/internal';
 import type { FileSource, SourceInfo } from './frame-files.ts';
 import type { FileEngine } from '../engine/file-engine.ts';
 import { ChildError } from '../engine/child-errors.ts';
@@ -35,7 +36,12 @@ export async function describeOwnFiles(
 
   async function describeBatch(batch: readonly ParquetSource[]): Promise<void> {
     try {
-      for (const [path, notes] of await notesOf(engine, batch, signal)) addFile(path, notes);
+      const pause = createYield();
+      for (const [path, notes] of await notesOf(engine, batch, signal)) {
+        // The schema of a wide frame takes some milliseconds.
+        await pause();
+        addFile(path, notes);
+      }
     } catch (error) {
       if (isOver(error)) throw error;
       const [file] = batch;

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { cancelledError, ServiceError } from '@svc/errors';
 import { orAborted, quoted } from '@svc/errors/internal';
-import { charactersBefore } from '@svc/frames/internal';
+import { charactersBefore, createYield } from '@svc/frames/internal';
 import type { Call } from '@svc/frames';
 import type { TimeLimit } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
@@ -203,7 +203,15 @@ async function catalogueOf(store: SqlFrames, { tenant }: Call, sql: string): Pro
   const { length } = await store.handles(tenant);
   const frames = length <= MAX_SHOWN_FRAMES ? await store.describeAll(tenant) : [];
   const columns = frames.reduce((sum, { info }) => sum + info.schema.fields.length, 0);
-  if (length <= MAX_SHOWN_FRAMES && columns <= MAX_SHOWN_COLUMNS) return frames.map(frameShape);
+  if (length <= MAX_SHOWN_FRAMES && columns <= MAX_SHOWN_COLUMNS) {
+    const pause = createYield();
+    const shapes: CatalogueFrame[] = [];
+    for (const frame of frames) {
+      await pause();
+      shapes.push(frameShape(frame));
+    }
+    return shapes;
+  }
   const many = length <= MAX_SHOWN_FRAMES ? `${columns} columns` : `${length} frames`;
   throw new ServiceError('invalid_sql', `There are ${many}, more than the catalogue can show.`, {
     hint: 'SHOW TABLES lists the frames, and DESCRIBE shows the columns of one.',

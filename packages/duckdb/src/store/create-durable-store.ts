@@ -7,6 +7,7 @@ import { appendRows } from './append-rows.ts';
 import { dropFrame, expireFrame, renameFrame } from './change-frames.ts';
 import { type CatalogueOptions, createCatalogue } from './catalogue/catalogue.ts';
 import { checkFormat, markFormat } from './catalogue/directory-format.ts';
+import { createDescribeQueue } from './describe-queue.ts';
 import { createDamagedFrames } from './damaged-frames.ts';
 import { type DirectoryLock, lockDirectory } from '../disk/directory-lock.ts';
 import { createSqlFrames } from './create-sql-frames.ts';
@@ -115,6 +116,7 @@ async function createParts(
   };
   const versions = createFrameVersions(now);
   const catalogue = await createCatalogue({ directory, isReadOnly, versions, now, onProblem, onExpired, onLeave });
+  const foreign = foreignOf({ ...options, directory }, onLeave);
 
   const checkLock = async (): Promise<void> => lock?.check();
   const parts: Omit<StoreParts, 'appends'> = {
@@ -134,7 +136,8 @@ async function createParts(
     openFile: createOpenFrameFile(reader, encoded, disk),
     copyDirectory: copyDirectory?.path,
     catalogue,
-    foreign: foreignOf({ ...options, directory }, onLeave),
+    foreign,
+    describing: createDescribeQueue({ catalogue, foreign, reader, onProblem }),
     onProblem,
     now,
     checkLock,
@@ -242,6 +245,7 @@ function storeOf(
     verify: (signal) => verifyFrames(parts, signal),
     async close() {
       clearInterval(timer);
+      parts.describing.close();
       await Promise.all([warmer.close(), merger.close()]);
       await catalogue.settle();
       disk.clear();
@@ -262,12 +266,12 @@ const READ_ONLY_ATTEMPTS = 3;
 
 /** Finds the frame with exactly this handle and its contents, and pins it until it is released. */
 async function acquireFrame(parts: StoreParts, ref: FrameRef): Promise<AcquiredFrame | undefined> {
-  const { catalogue, reader, isReadOnly } = parts;
+  const { catalogue, reader, describing, isReadOnly } = parts;
   for (let attempt = 1; ; attempt += 1) {
     const frame = (await catalogue.current(ref)) ?? (await foreignFrame(parts, ref));
     if (frame === undefined) return undefined;
     try {
-      return { frame, contents: await reader.describe(frame) };
+      return { frame, contents: frame.contents ?? (await describing.first(() => reader.describe(frame))) };
     } catch (error) {
       catalogue.release(frame);
       if (!isReadOnly || attempt === READ_ONLY_ATTEMPTS) throw error;

@@ -3,7 +3,7 @@ import { isHandle, type FrameRef, type Handle } from '@svc/frames';
 import type { SourceInfo } from '../files/frame-files.ts';
 import { fileSchema, foreignSchema } from '../types/file-schema.ts';
 import { sqlFoldersOfTenant } from './foreign/foreign-frames.ts';
-import { describeFrames } from './list-frames.ts';
+import { describeFrames, namesOf } from './list-frames.ts';
 import type { PinnedSource, SqlFrames } from './sql-frames.ts';
 import type { StoreParts } from './store-parts.ts';
 import { type FrameContents, pathsOf, type StoredFrame } from './catalogue/stored-frame.ts';
@@ -15,7 +15,7 @@ export type AcquireFrame = (
 
 /** The frames of a store as files for SQL. */
 export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFrames {
-  const { catalogue, foreign, reader, copies, directory, hasTenants, copyDirectory } = parts;
+  const { catalogue, foreign, reader, describing, copies, directory, hasTenants, copyDirectory } = parts;
 
   /** SQL names are case-insensitive, and so are the handles of one tenant. */
   async function handleOf(tenant: string, name: string): Promise<Handle | undefined> {
@@ -55,7 +55,7 @@ export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFr
           await reader.verify(frame);
           return pinned(pathsOf(frame), contents);
         }
-        const { path, info } = await copies.of(frame, contents);
+        const { path, info } = await describing.first(() => copies.of(frame, contents));
         return pinned([path], info);
       } catch (error) {
         catalogue.release(frame);
@@ -64,16 +64,10 @@ export function createSqlFrames(parts: StoreParts, acquire: AcquireFrame): SqlFr
       }
     },
     async handles(tenant) {
-      if (parts.isReadOnly) await catalogue.rescan();
-      const own = catalogue.of(tenant).map(({ handle }) => handle);
-      const taken = new Set(own.map((handle) => handle.toLowerCase()));
-      const others = (await foreign.names(tenant))
-        .map(({ handle }) => handle)
-        .filter((handle) => !taken.has(handle.toLowerCase()));
-      return [...own, ...others].toSorted((a, b) => (a < b ? -1 : 1));
+      return (await namesOf(parts, tenant)).map(({ handle }) => handle);
     },
     async describeAll(tenant) {
-      const known = await describeFrames(parts, tenant, {});
+      const known = await describeFrames(parts, tenant);
       return known.map(({ frame, contents }) => ({ handle: frame.handle, info: contents }));
     },
     // The directory before the tenant's folder in it, which does not exist before the first put.

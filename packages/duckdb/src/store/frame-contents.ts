@@ -8,6 +8,7 @@ import { schemaFromText } from '../types/schema-text.ts';
 import { versionOfFile } from '../wire/file-version.ts';
 import type { Manifest } from './catalogue/manifest.ts';
 import { describeArrow, readArrow } from './foreign/arrow-file.ts';
+import { inspectSource } from './foreign/foreign-frames.ts';
 import { hasCode } from '../disk/durable-files.ts';
 import { onceAtATime } from '../disk/once-at-a-time.ts';
 import type { ParquetFile } from './parquet-copies.ts';
@@ -84,6 +85,7 @@ export function createContentReader(options: ContentReaderOptions): ContentReade
   }
 
   const describe = onceAtATime(async (frame: StoredFrame): Promise<FrameContents> => {
+    if (frame.failure === undefined && frame.isForeign) await inspectSource(frame);
     if (frame.failure) throw frame.failure;
     try {
       frame.contents = frame.isManifest

@@ -1,10 +1,17 @@
-import type { FrameInfo, Handle, ListOptions } from '@svc/frames';
+import { stat } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Handle, ListedFrame, ListOptions } from '@svc/frames';
+import { createYield } from '@svc/frames/internal';
 import type { ForeignName } from './foreign/foreign-tables.ts';
 import type { StoreParts } from './store-parts.ts';
-import { type FrameContents, infoOf, type StoredFrame } from './catalogue/stored-frame.ts';
+import { type FrameContents, infoOf, pathsOf, type StoredFrame } from './catalogue/stored-frame.ts';
+import { forEachConcurrently } from './catalogue/tenant-folder.ts';
 
 /** A frame that was put, or the name of a foreign one. */
-type Listed = { readonly handle: Handle } & ({ readonly frame: StoredFrame } | { readonly name: ForeignName });
+type Named = { readonly handle: Handle } & (
+  | { readonly frame: StoredFrame; readonly name?: undefined }
+  | { readonly frame?: undefined; readonly name: ForeignName }
+);
 
 /** A frame with its contents. */
 interface KnownFrame {
@@ -12,64 +19,118 @@ interface KnownFrame {
   readonly contents: FrameContents;
 }
 
-/** Lists frames of a tenant for clients, sorted by handle. */
+/** A list waits so long for the descriptions of a few files, and for those of many. */
+const FEW = { files: 100, waitMs: 2000 };
+const MANY_WAIT_MS = 250;
+
+/**
+ * Lists frames of a tenant for clients, sorted by handle. Files that are not described yet are described in the
+ * background; the list does not wait for them if there are many.
+ */
 export async function listFrames(
   parts: StoreParts,
   tenant: string,
   options: ListOptions,
-): Promise<readonly FrameInfo[]> {
-  const known = await describeFrames(parts, tenant, options);
-  return known.map(({ frame, contents }) => infoOf(frame, contents, parts.hot.has(frame)));
+): Promise<readonly ListedFrame[]> {
+  const { describing, hot } = parts;
+  const named = await namesOf(parts, tenant, options);
+  // With a backlog, what this list adds comes last.
+  let mayWait = describing.isIdle(tenant);
+  const { limit = Infinity } = options;
+  const listed: ListedFrame[] = [];
+  const pause = createYield();
+  // An unreadable frame is left out, and the next one takes its place.
+  for (let at = 0; at < named.length && listed.length < limit;) {
+    const page = named.slice(at, at + Math.min(limit - listed.length, named.length));
+    at += page.length;
+    const frames = await loadFrames(parts, tenant, page);
+    const { all } = await describeAll(parts, frames);
+    if (all.length > 0 && mayWait) mayWait = await settles(all, all.length > FEW.files ? MANY_WAIT_MS : FEW.waitMs);
+    for (const frame of frames) {
+      await pause();
+      if (frame.contents) listed.push(infoOf(frame, frame.contents, hot.has(frame)));
+      else if (frame.failure === undefined && !describing.isUnreadable(frame)) listed.push(await undescribed(frame));
+    }
+  }
+  return listed;
 }
 
-/** Describes frames of a tenant, sorted by handle. Reads only the files of those it returns. */
-export async function describeFrames(
-  parts: StoreParts,
+/** Describes all frames of a tenant that can be read, sorted by handle. Waits for those that are not described yet. */
+export async function describeFrames(parts: StoreParts, tenant: string): Promise<readonly KnownFrame[]> {
+  const frames = await loadFrames(parts, tenant, await namesOf(parts, tenant));
+  const { all } = await describeAll(parts, frames);
+  await Promise.all(all);
+  return frames.flatMap((frame) => (frame.contents ? [{ frame, contents: frame.contents }] : []));
+}
+
+/** Returns the selected handles of a tenant, sorted. A foreign file with the handle of a frame that was put is hidden. */
+export async function namesOf(
+  { catalogue, foreign, isReadOnly }: StoreParts,
   tenant: string,
-  { prefix = '', after = '', limit = Infinity }: ListOptions,
-): Promise<readonly KnownFrame[]> {
-  const { catalogue, foreign, isReadOnly } = parts;
+  { prefix = '', after = '' }: ListOptions = {},
+): Promise<readonly Named[]> {
   if (isReadOnly) await catalogue.rescan();
   catalogue.removeExpired();
-  const names = await foreign.names(tenant);
-  const put = catalogue.of(tenant);
-  const wanted = (handle: string): boolean => handle.startsWith(prefix) && handle > after;
-  const own: Listed[] = put.filter(({ handle }) => wanted(handle)).map((frame) => ({ handle: frame.handle, frame }));
-  const others: Listed[] = names
-    .filter(({ handle }) => wanted(handle) && catalogue.find({ tenant, handle }) === undefined)
-    .map((name) => ({ handle: name.handle, name }));
-  // Frames that were put are already sorted.
-  const all = others.length === 0 ? own : [...own, ...others].toSorted((a, b) => (a.handle < b.handle ? -1 : 1));
-  const known: KnownFrame[] = [];
-  // An unreadable frame is left out, and the next one takes its place.
-  for (let at = 0; at < all.length && known.length < limit;) {
-    const page = all.slice(at, at + Math.min(limit - known.length, all.length));
-    at += page.length;
-    const described = await Promise.all(page.map((listed) => describeListed(parts, tenant, listed)));
-    known.push(...described.flatMap((one) => one ?? []));
+  const own = catalogue.of(tenant);
+  const others = await foreign.names(tenant);
+  const isWanted = (handle: string): boolean => handle.startsWith(prefix) && handle > after;
+  const named: Named[] = [];
+  const pause = createYield();
+  let at = 0;
+  // Both are sorted.
+  for (const name of others) {
+    await pause();
+    if (!isWanted(name.handle) || catalogue.find({ tenant, handle: name.handle })) continue;
+    for (; (own[at]?.handle ?? name.handle) < name.handle; at += 1) addOwn(own[at]);
+    named.push({ handle: name.handle, name });
   }
-  return known;
+  for (; at < own.length; at += 1) addOwn(own[at]);
+  return named;
+
+  function addOwn(frame: StoredFrame | undefined): void {
+    if (frame && isWanted(frame.handle)) named.push({ handle: frame.handle, frame });
+  }
 }
 
-async function describeListed(
-  { catalogue, foreign, reader, onProblem }: StoreParts,
-  tenant: string,
-  listed: Listed,
-): Promise<KnownFrame | undefined> {
-  const frame = 'frame' in listed ? listed.frame : await foreign.load(tenant, listed.name);
-  if (frame === undefined) return undefined;
-  if (frame.contents) return { frame, contents: frame.contents };
-  catalogue.acquire(frame);
-  try {
-    return { frame, contents: await reader.describe(frame) };
-  } catch (cause) {
-    // A frame that was dropped since the listing began is not a problem.
-    const isThere = frame.isForeign || catalogue.find(frame) === frame;
-    const kind = frame.isTable === false ? 'not_a_table' : 'unreadable_frame';
-    if (isThere && !frame.isReported) onProblem({ kind, tenant, handle: frame.handle, cause });
-    frame.isReported = true;
-    return undefined;
-  } finally {
-    catalogue.release(frame);
+/** Loads the current files of foreign frames; leaves out those that are gone. */
+async function loadFrames({ foreign }: StoreParts, tenant: string, named: readonly Named[]): Promise<StoredFrame[]> {
+  const loaded: (StoredFrame | undefined)[] = named.map(({ frame }) => frame);
+  const names = named.flatMap(({ name }, at) => (name ? [{ name, at }] : []));
+  await forEachConcurrently(names, async ({ name, at }) => {
+    loaded[at] = await foreign.load(tenant, name);
+  });
+  return loaded.flatMap((frame) => frame ?? []);
+}
+
+/** Starts to describe frames in the background, except for malformed ones that were reported. */
+async function describeAll(
+  { describing }: StoreParts,
+  frames: readonly StoredFrame[],
+): Promise<{ readonly all: readonly Promise<unknown>[] }> {
+  const all: Promise<unknown>[] = [];
+  const pause = createYield();
+  for (const frame of frames) {
+    await pause();
+    const isKnown = frame.contents !== undefined || (frame.failure && frame.isReported);
+    if (!isKnown) all.push(describing.add(frame));
   }
+  return { all };
+}
+
+/** Waits for promises; false if that takes too long. */
+async function settles(promises: readonly Promise<unknown>[], waitMs: number): Promise<boolean> {
+  const over = new AbortController();
+  const timeout = sleep(waitMs, false, { signal: over.signal, ref: false }).catch(() => false);
+  try {
+    return await Promise.race([Promise.all(promises).then(() => true), timeout]);
+  } finally {
+    over.abort();
+  }
+}
+
+/** What is known of a frame before its file is read. */
+async function undescribed(frame: StoredFrame): Promise<ListedFrame> {
+  const { handle, created, version, expires } = frame;
+  frame.fileBytes ??= (await stat(pathsOf(frame)[0] ?? '').catch(() => undefined))?.size ?? 0;
+  return { handle, rows: null, bytes: frame.fileBytes, columns: null, created, version, expires, tier: 'disk' };
 }

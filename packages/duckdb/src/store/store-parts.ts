@@ -2,6 +2,7 @@ import type { Decoders } from '@svc/frames';
 import type { WriteReservations } from '@svc/frames/internal';
 import type { AppendQueue } from './append-queue.ts';
 import type { Catalogue } from './catalogue/catalogue.ts';
+import type { DescribeQueue } from './describe-queue.ts';
 import type { DamagedFrames } from './damaged-frames.ts';
 import type { StoreProblem } from './catalogue/store-problem.ts';
 import type { ForeignFrames } from './foreign/foreign-frames.ts';
@@ -31,6 +32,8 @@ export interface StoreParts {
   readonly warmer: FrameWarmer;
   readonly catalogue: Catalogue;
   readonly foreign: ForeignFrames;
+  /** Describes the frames of lists. */
+  readonly describing: DescribeQueue;
   /** Copies of frames in other formats, for SQL. */
   readonly copies: ParquetCopies;
   /** Frames as files in other formats, for clients that read ranges. */

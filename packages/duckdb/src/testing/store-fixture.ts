@@ -1,7 +1,8 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type FrameRef, parseHandle, type Store } from '@svc/frames';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type FrameInfo, type FrameRef, type ListOptions, parseHandle, type Store } from '@svc/frames';
 import { readRows } from '@svc/frames/testing';
 import { createDurableStore } from '../store/create-durable-store.ts';
 import type { DurableStore, DurableStoreOptions } from '../store/durable-store.ts';
@@ -50,6 +51,16 @@ export async function createStoreFixture(files?: FrameFiles): Promise<StoreFixtu
 /** A frame of the default tenant. */
 export function refOf(handle: string, tenant = 'default'): FrameRef {
   return { tenant, handle: parseHandle(handle) };
+}
+
+/** Lists frames of the default tenant when all of them are described. */
+export async function listDescribed(store: Store, options?: ListOptions): Promise<readonly FrameInfo[]> {
+  for (;;) {
+    const listed = await store.list('default', options);
+    const described = listed.flatMap((frame) => (frame.rows === null ? [] : [frame]));
+    if (described.length === listed.length) return described;
+    await sleep(10);
+  }
 }
 
 /** Returns the rows of a frame, or undefined if there is none. */

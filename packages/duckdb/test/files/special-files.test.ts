@@ -7,7 +7,13 @@ import { longFrame } from '@svc/frames/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { StoreProblem } from '../../src/store/catalogue/store-problem.ts';
 import { createFilesFixture, type FilesFixture } from '../../src/testing/files-fixture.ts';
-import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
+import {
+  createStoreFixture,
+  listDescribed,
+  refOf,
+  rowsOf,
+  type StoreFixture,
+} from '../../src/testing/store-fixture.ts';
 
 let files: FilesFixture;
 let fixture: StoreFixture;
@@ -33,7 +39,7 @@ function open(duckdbPath?: string): Promise<Store> {
 }
 
 async function handles(store: Store): Promise<string[]> {
-  return (await store.list('default')).map(({ handle }) => handle);
+  return (await listDescribed(store)).map(({ handle }) => handle);
 }
 
 const makeFifo = (path: string): void => void execFileSync('mkfifo', [path]);

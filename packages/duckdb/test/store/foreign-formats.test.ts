@@ -10,7 +10,13 @@ import { createSqlEngine } from '../../src/sql/create-sql-engine.ts';
 import type { DurableStore, DurableStoreOptions } from '../../src/store/durable-store.ts';
 import type { StoreProblem } from '../../src/store/catalogue/store-problem.ts';
 import { rowsOf as sqlRows } from '../../src/testing/sql-fixture.ts';
-import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
+import {
+  createStoreFixture,
+  listDescribed,
+  refOf,
+  rowsOf,
+  type StoreFixture,
+} from '../../src/testing/store-fixture.ts';
 import { byTier } from '../../../../test/tier.ts';
 
 const files = createFrameFiles({ tempDirectory: tmpdir() });
@@ -55,7 +61,7 @@ for (const [options, kinds] of byTier(Object.entries(FILES)))
       const store = await open();
       expect(await store.describe(refOf('f'))).toBeUndefined();
       await leave(name, bytes);
-      expect(await store.list('default')).toMatchObject([{ handle: 'f', rows: 3, tier: 'disk', expires: null }]);
+      expect(await listDescribed(store)).toMatchObject([{ handle: 'f', rows: 3, tier: 'disk', expires: null }]);
       const frame = await store.open(refOf('f'));
       expect(await readRows(frame!.read({ offset: 1, limit: 1, columns: ['name', 'id'] }))).toEqual([[null, 2n]]);
       frame?.close();
@@ -112,7 +118,7 @@ test('files hide each other in this order: put, Parquet, Arrow, CSV, TSV, compre
   ] as const) {
     await leave(name, bytes);
     seen.push(await rows());
-    expect(await store.list('default')).toMatchObject([{ handle: 'f', rows: seen.at(-1) }]);
+    expect(await listDescribed(store)).toMatchObject([{ handle: 'f', rows: seen.at(-1) }]);
   }
   expect(seen).toEqual([8, 7, 6, 5, 4, 3]);
 });
@@ -121,7 +127,7 @@ test('a JSON file that is not an array is no table: it is named once, with a hin
   const store = await open();
   await leave('package.json', '{ "name": "x" }');
   await leave('other.json', ' \n[{"id":1}]');
-  for (let i = 0; i < 2; i++) expect(await store.list('default')).toMatchObject([{ handle: 'other', rows: 1 }]);
+  for (let i = 0; i < 2; i++) expect(await listDescribed(store)).toMatchObject([{ handle: 'other', rows: 1 }]);
   expect(problems).toMatchObject([{ kind: 'not_a_table', handle: 'package' }]);
   await expect(store.open(refOf('package'))).rejects.toMatchObject({
     code: 'invalid_data',
@@ -144,7 +150,7 @@ describe('a broken file', () => {
     const store = await open();
     await leave(name, bytes);
     await leave('other.json', '[{"id":1}]');
-    expect(await store.list('default')).toMatchObject([{ handle: 'other' }]);
+    expect(await listDescribed(store)).toMatchObject([{ handle: 'other' }]);
     expect(problems).toMatchObject([{ kind: 'unreadable_frame', handle: 'f' }]);
     await expect(store.open(refOf('f'))).rejects.toMatchObject({
       code: 'invalid_data',

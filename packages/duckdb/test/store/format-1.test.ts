@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { createFrameFiles } from '../../src/files/create-frame-files.ts';
 import { restoreBackup } from '../../src/store/backup/restore-backup.ts';
 import { createDurableStore } from '../../src/store/create-durable-store.ts';
-import { refOf, rowsOf } from '../../src/testing/store-fixture.ts';
+import { listDescribed, refOf, rowsOf } from '../../src/testing/store-fixture.ts';
 
 const ROWS = [
   [9007199254740993n, 1.5, 'BTC', '2024-01-02T03:04:05.678Z', true],
@@ -24,7 +24,7 @@ test('a backup of format 1 is restored and read: one file, several parts, an exp
     const store = await createDurableStore({ directory: join(directory, 'cold'), files });
     expect(await rowsOf(store, refOf('trades'))).toEqual([...ROWS, ...ROWS]);
     expect(await rowsOf(store, refOf('expiring'))).toEqual(ROWS);
-    const frames = await store.list('default');
+    const frames = await listDescribed(store);
     expect(frames.map(({ handle, version, expires }) => [handle, version, expires?.getUTCFullYear()])).toEqual([
       ['expiring', '01M7JSA5QP0406QAJWD3MAZ4N4', 2121],
       ['trades', '01M7JSA487GBBV8NBBWMYZ87NY', undefined],

@@ -10,7 +10,7 @@ import type { StoreProblem } from '../../src/store/catalogue/store-problem.ts';
 import { createSqlEngine } from '../../src/sql/create-sql-engine.ts';
 import { textOf } from '../../src/testing/files-fixture.ts';
 import { callOf } from '../../src/testing/sql-fixture.ts';
-import { createStoreFixture, refOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
+import { createStoreFixture, listDescribed, refOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
 
 const files = createFrameFiles({ tempDirectory: tmpdir() });
 const trades = refOf('trades');
@@ -196,7 +196,7 @@ describe('a frame whose file is missing', () => {
     ['is described', () => store.describe(trades), error],
     ['is read', () => read(), error],
     ['is read by SQL', () => query('SELECT count(*) FROM trades'), error],
-    ['is listed', () => store.list('default'), []],
+    ['is listed', () => listDescribed(store), []],
   ])('is a fault when it %s, until the file is there again', async (_, use, outcomes) => {
     await rename(path, `${path}.away`);
     expect(await use().catch((thrown: unknown) => thrown)).toMatchObject(outcomes);

@@ -31,7 +31,13 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createFrameFiles } from '../../src/files/create-frame-files.ts';
 import type { StoreProblem } from '../../src/store/catalogue/store-problem.ts';
 import { schemaText } from '../../src/types/schema-text.ts';
-import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
+import {
+  createStoreFixture,
+  listDescribed,
+  refOf,
+  rowsOf,
+  type StoreFixture,
+} from '../../src/testing/store-fixture.ts';
 import { byTier } from '../../../../test/tier.ts';
 
 const decoders = createDecoders();
@@ -201,7 +207,7 @@ describe('foreign frames', () => {
       'CREATE TABLE "no handle" (i INT)',
     );
     const store = await fixture.open({ duckdbPath });
-    expect(await store.list('default')).toMatchObject([
+    expect(await listDescribed(store)).toMatchObject([
       { handle: 'trades', rows: 3, columns: [{ name: 'id', type: 'LONG' }] },
     ]);
     const frame = (await store.open(trades))!;
@@ -214,7 +220,7 @@ describe('foreign frames', () => {
     const store = await fixture.open({ duckdbPath: join(fixture.directory, 'new.duckdb') });
     expect(await store.list('default')).toEqual([]);
     await store.put(trades, longFrame(1));
-    expect(await store.list('default')).toHaveLength(1);
+    expect(await listDescribed(store)).toHaveLength(1);
   });
 
   test('in an unreadable database are reported, and other frames work', async () => {
@@ -223,7 +229,7 @@ describe('foreign frames', () => {
     const problems: StoreProblem[] = [];
     const store = await fixture.open({ duckdbPath, onProblem: (problem) => problems.push(problem) });
     await store.put(trades, longFrame(1));
-    expect(await store.list('default')).toHaveLength(1);
+    expect(await listDescribed(store)).toHaveLength(1);
     expect(problems).toMatchObject([{ kind: 'unreadable_database' }]);
   });
 
@@ -236,7 +242,7 @@ describe('foreign frames', () => {
     await writeFile(join(fixture.directory, 'c.csv'), 'id,when,what\n1,2024-01-02,a\n2,2024-01-03,"b,c"\n');
     await writeFile(join(fixture.directory, 'broken.parquet'), 'nonsense');
     expect(
-      (await store.list('default')).map(({ handle, rows, columns }) => [handle, rows, columns.map(({ type }) => type)]),
+      (await listDescribed(store)).map(({ handle, rows, columns }) => [handle, rows, columns?.map(({ type }) => type)]),
     ).toEqual([
       ['c', 2, ['LONG', 'DATE', 'STRING']],
       ['p', 5, ['INT', 'STRING']],

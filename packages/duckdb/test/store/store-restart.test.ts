@@ -5,7 +5,13 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { DurableStore } from '../../src/store/durable-store.ts';
 import type { StoreProblem } from '../../src/store/catalogue/store-problem.ts';
 import { createArrowFrameFiles } from '../../src/testing/arrow-frame-files.ts';
-import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
+import {
+  createStoreFixture,
+  listDescribed,
+  refOf,
+  rowsOf,
+  type StoreFixture,
+} from '../../src/testing/store-fixture.ts';
 
 let fixture: StoreFixture;
 const trades = refOf('trades');
@@ -98,7 +104,7 @@ describe('after a restart', () => {
     await leaveVersion(`trades@${at(5)}.parquet`, 5);
     await leaveVersion(`Trades@${at(6)}.parquet`, 6);
     const store = await fixture.open();
-    expect(await store.list('default')).toMatchObject([{ handle: 'Trades', rows: 6 }]);
+    expect(await listDescribed(store)).toMatchObject([{ handle: 'Trades', rows: 6 }]);
     expect(await fixture.names()).toEqual([`Trades@${at(6)}.parquet`]);
   });
 
@@ -215,7 +221,7 @@ test('a frame whose file is damaged is reported, and the others are listed', asy
   await leave(`a@${at(1)}.parquet`, 'not a frame');
   const problems: StoreProblem[] = [];
   const store = await fixture.open({ onProblem: (problem) => problems.push(problem) });
-  expect(await store.list('default', { limit: 1 })).toMatchObject([{ handle: 'b' }]);
+  expect(await listDescribed(store, { limit: 1 })).toMatchObject([{ handle: 'b' }]);
   expect(problems).toMatchObject([{ kind: 'damaged_frame', handle: 'a' }]);
   await expect(store.open(refOf('a'))).rejects.toMatchObject({ code: 'internal' });
   expect(await store.drop(refOf('a'))).toBe(true);
@@ -236,7 +242,7 @@ test(
     const openAndPage = async (): Promise<DurableStore> => {
       const startMs = performance.now();
       const store = await fixture.open({ files });
-      const page = await store.list('default', { prefix: 'f-0', after: 'f-00499', limit: 3 });
+      const page = await listDescribed(store, { prefix: 'f-0', after: 'f-00499', limit: 3 });
       timesMs.push(performance.now() - startMs);
       expect(page.map(({ handle }) => handle)).toEqual(['f-00500', 'f-00501', 'f-00502']);
       expect(files.described.splice(0)).toHaveLength(3);
@@ -247,7 +253,7 @@ test(
     const store = await openAndPage();
     expect(Math.min(...timesMs)).toBeLessThan(2000);
     expect(await store.usage()).toMatchObject({ frames: 10_000 });
-    expect(await store.list('default')).toHaveLength(10_000);
+    expect(await listDescribed(store)).toHaveLength(10_000);
     const againMs: number[] = [];
     for (let i = 0; i < 3; i += 1) {
       const startMs = performance.now();

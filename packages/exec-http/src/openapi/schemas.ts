@@ -33,7 +33,16 @@ const { columns: Columns, ...frameEntries } = FrameInfoSchema.entries;
 /** The metadata of a frame, with the columns if the caller may describe it. */
 const ShownInfoSchema = v.strictObject({ ...frameEntries, columns: v.exactOptional(Columns) });
 
-const FrameListSchema = v.strictObject({ frames: v.array(ShownInfoSchema) });
+const UNKNOWN = 'Null in a list if the server has not read the file yet: `GET /frames/{handle}` reads it.';
+
+/** A frame in a list: without columns if the request says so, and with nulls if its file was not read yet. */
+const ListedFrameSchema = v.strictObject({
+  ...frameEntries,
+  rows: v.pipe(v.nullable(Whole), v.description(UNKNOWN)),
+  columns: v.exactOptional(v.pipe(v.nullable(Columns), v.description(UNKNOWN))),
+});
+
+const FrameListSchema = v.strictObject({ frames: v.array(ListedFrameSchema) });
 
 const TableSchema = v.strictObject({
   query: v.exactOptional(

@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import type { Call, FrameInfo, FrameStream } from '@svc/frames';
+import type { Call, FrameStream, ListedFrame } from '@svc/frames';
 import { encapsulate, encodeArrowSchema, sqlNames } from '@svc/frames/internal';
 import type { flightSql } from '@svc/proto';
 import type { Service } from '@svc/service';
@@ -94,7 +94,7 @@ async function readTables(
   const isType = tableTypes.length === 0 || tableTypes.some((type) => type.toUpperCase() === TABLE_TYPE);
   const isWanted = hasSchema(asked) && isType;
   const frames = isWanted ? (await service.listFrames(call)).filter(({ handle }) => isLike(handle)) : [];
-  const rowOf = ({ handle }: FrameInfo) => [CATALOG, SCHEMA, handle, tableTypeFor(call)];
+  const rowOf = ({ handle }: ListedFrame) => [CATALOG, SCHEMA, handle, tableTypeFor(call)];
   if (!includeSchema) return smallTable(TABLES_SCHEMA, frames.map(rowOf));
   const described: (readonly unknown[])[] = [];
   for (const frame of frames) {
@@ -104,8 +104,9 @@ async function readTables(
   return smallTable(TABLES_WITH_SCHEMAS_SCHEMA, described);
 }
 
-/** Returns the schema of a frame with its SQL names; undefined if the frame was dropped in the meantime. */
-async function schemaOf(service: Service, call: Call, { handle }: FrameInfo): Promise<Schema | undefined> {
+/** Returns the schema of a frame with its SQL names; undefined if the list leaves it out. */
+async function schemaOf(service: Service, call: Call, frame: ListedFrame): Promise<Schema | undefined> {
+  const { handle } = frame;
   try {
     const reading = await service.readFrame(call, handle, { limit: 0 });
     reading.close();
@@ -114,7 +115,14 @@ async function schemaOf(service: Service, call: Call, { handle }: FrameInfo): Pr
     const named = fields.map((field, i) => field.clone({ name: names[i] ?? field.name }));
     return withColumnMetadata(new Schema(named, metadata), handle);
   } catch (error) {
-    if (error instanceof ServiceError && error.code === 'handle_not_found') return undefined;
+    if (isLeftOut(frame, error)) return undefined;
     throw error;
   }
+}
+
+/** True if a list leaves out a frame: it was dropped in the meantime, or its file turns out to be unreadable. */
+export function isLeftOut({ rows }: ListedFrame, error: unknown): boolean {
+  if (!(error instanceof ServiceError)) return false;
+  const isUnreadable = rows === null && ['internal', 'invalid_data', 'payload_too_large'].includes(error.code);
+  return isUnreadable || error.code === 'handle_not_found';
 }

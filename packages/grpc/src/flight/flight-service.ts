@@ -7,6 +7,7 @@ import type { CallContext, ServiceImplementation } from 'nice-grpc';
 import { AUTHORIZATION_KEY } from '../call-credentials.ts';
 import { type CountedCall, countRows } from '../call-traffic.ts';
 import { type EngineChoice, engineChoice } from '../flight-sql/engine-choice.ts';
+import { isLeftOut } from '../flight-sql/metadata.ts';
 import { createPreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { type UploadPace, withPace } from '../upload-pace.ts';
 import { withIdleTimeout } from '../with-idle-timeout.ts';
@@ -91,12 +92,13 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
 
     async *listFlights({ expression }) {
       const call = current();
-      for (const { handle } of await service.listFrames(call, prefixFrom(expression))) {
-        const descriptor = { type: flight.FlightDescriptorDescriptorType.PATH, path: [handle], cmd: new Uint8Array(0) };
+      for (const frame of await service.listFrames(call, prefixFrom(expression))) {
+        const path = [frame.handle];
+        const descriptor = { type: flight.FlightDescriptorDescriptorType.PATH, path, cmd: new Uint8Array(0) };
         try {
           yield await reads.info(call, descriptor, defaultEngine);
         } catch (error) {
-          if (!isGone(error)) throw error;
+          if (!isLeftOut(frame, error)) throw error;
         }
       }
     },
@@ -165,9 +167,4 @@ function prefixFrom(expression: Uint8Array): ListOptions {
 
 function sizeOf({ dataHeader, dataBody, appMetadata }: flight.FlightData): number {
   return dataHeader.length + dataBody.length + appMetadata.length;
-}
-
-/** Whether a frame was dropped in the meantime. */
-function isGone(error: unknown): boolean {
-  return error instanceof ServiceError && error.code === 'handle_not_found';
 }

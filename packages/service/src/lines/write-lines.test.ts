@@ -23,7 +23,7 @@ function setup(options: Partial<ServiceOptions> = {}): Setup {
   return { service, store, events, write };
 }
 
-const rowsOf = async (store: Store): Promise<Record<string, number>> =>
+const rowsOf = async (store: Store): Promise<Record<string, number | null>> =>
   Object.fromEntries((await store.list('default')).map(({ handle, rows }) => [handle, rows]));
 
 const audits = (events: readonly ServiceEvent[]): readonly unknown[] =>

@@ -47,7 +47,7 @@ export interface StoredFrame {
   /** Why a foreign file is malformed. Reading it again would fail again. */
   failure?: ServiceError;
   /** False if the file is JSON, but not an array. */
-  readonly isTable?: false;
+  isTable?: false;
   /** Whether a problem with the file was reported. */
   isReported?: true;
   /** The size of the files, if known. */

@@ -1,29 +1,39 @@
 import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
+import { createYield } from '@svc/frames/internal';
 import { hasCode } from '../../disk/durable-files.ts';
 
-/** Lists the files in a folder. Reads the folder only if it may have changed. */
-export type FolderListing = () => Promise<readonly string[]>;
+/** Lists the files in a folder by name. Returns the same map until the folder may have changed. */
+export type FolderListing<File> = () => Promise<ReadonlyMap<string, File>>;
 
 /** Timestamps are coarse: a folder that changed this recently can change again without a new timestamp. */
 const SETTLED_MS = 2000;
 
 /**
- * Creates a listing of the files at `path` that pass `isWanted`. A missing folder has none. A folder that cannot be read
- * is an error: without it, its frames would seem not to exist.
+ * Creates a listing of the files at `path` whose names `parse` knows. A missing folder has none. A folder that cannot be
+ * read is an error: without it, its frames would seem not to exist.
  */
-export function createFolderListing(path: string, isWanted: (name: string) => boolean): FolderListing {
-  let seen: { readonly stamp: string; readonly names: readonly string[] } | undefined;
+export function createFolderListing<File>(
+  path: string,
+  parse: (name: string) => File | undefined,
+): FolderListing<File> {
+  const none = new Map<string, File>();
+  let seen: { readonly stamp: string; readonly files: ReadonlyMap<string, File> } | undefined;
   return async () => {
     const folder = await ifThere(stat(path, { bigint: true }));
-    if (folder === undefined) return [];
+    if (folder === undefined) return none;
     const stamp = `${folder.ino} ${folder.mtimeNs}`;
-    if (seen?.stamp === stamp) return seen.names;
+    if (seen?.stamp === stamp) return seen.files;
     const isSettled = Date.now() - Number(folder.mtimeMs) > SETTLED_MS;
-    const entries = (await ifThere(readdir(path, { withFileTypes: true }))) ?? [];
-    const names = entries.filter((entry) => canBeFile(entry) && isWanted(entry.name)).map(({ name }) => name);
-    seen = isSettled ? { stamp, names } : undefined;
-    return names;
+    const pause = createYield();
+    const files = new Map<string, File>();
+    for (const entry of (await ifThere(readdir(path, { withFileTypes: true }))) ?? []) {
+      await pause();
+      const file = canBeFile(entry) ? parse(entry.name) : undefined;
+      if (file !== undefined) files.set(entry.name, file);
+    }
+    seen = isSettled ? { stamp, files } : undefined;
+    return files;
   };
 }
 

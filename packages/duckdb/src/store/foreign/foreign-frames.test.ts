@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DurableStore } from '../durable-store.ts';
 import type { StoreProblem } from '../catalogue/store-problem.ts';
 import { createArrowFrameFiles } from '../../testing/arrow-frame-files.ts';
-import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../testing/store-fixture.ts';
+import { createStoreFixture, listDescribed, refOf, rowsOf, type StoreFixture } from '../../testing/store-fixture.ts';
 
 let fixture: StoreFixture;
 let problems: StoreProblem[];
@@ -40,11 +40,11 @@ describe('files copied into the folder', () => {
     const store = await open();
     expect(await store.list('default')).toEqual([]);
     await leave('a.csv', 'id\n1\n');
-    expect(await store.list('default')).toMatchObject([{ handle: 'a', rows: 1, tier: 'disk', expires: null }]);
+    expect(await listDescribed(store)).toMatchObject([{ handle: 'a', rows: 1, tier: 'disk', expires: null }]);
     await leaveParquet('b.parquet', 2);
     await leaveArrow('c.arrow', 3);
     await leave('not a handle.csv', 'id\n1\n');
-    expect((await store.list('default')).map(({ handle, rows }) => [handle, rows])).toEqual([
+    expect((await listDescribed(store)).map(({ handle, rows }) => [handle, rows])).toEqual([
       ['a', 1],
       ['b', 2],
       ['c', 3],
@@ -58,7 +58,7 @@ describe('files copied into the folder', () => {
     }
     await rename(join(fixture.folder, 'a.csv'), join(fixture.folder, 'a.bak'));
     expect(await store.describe(refOf('a'))).toBeUndefined();
-    expect((await store.list('default')).map(({ handle }) => handle)).toEqual(['b', 'c']);
+    expect((await listDescribed(store)).map(({ handle }) => handle)).toEqual(['b', 'c']);
   });
 
   test('are frames only if they are regular files', async () => {
@@ -67,7 +67,7 @@ describe('files copied into the folder', () => {
     execFileSync('mkfifo', [join(fixture.folder, 'pipe.csv')]);
     await leave('file.csv', 'id\n1\n');
     await symlink(join(fixture.folder, 'file.csv'), join(fixture.folder, 'link.csv'));
-    expect((await store.list('default')).map(({ handle }) => handle)).toEqual(['file', 'link']);
+    expect((await listDescribed(store)).map(({ handle }) => handle)).toEqual(['file', 'link']);
     expect(await store.handles('default')).toEqual(['file', 'link']);
   });
 
@@ -75,7 +75,7 @@ describe('files copied into the folder', () => {
     const store = await open();
     await leave('a.csv', 'id\n1\n');
     await mkdir(join(fixture.folder, 'a.parquet'));
-    expect(await store.list('default')).toMatchObject([{ handle: 'a', rows: 1 }]);
+    expect(await listDescribed(store)).toMatchObject([{ handle: 'a', rows: 1 }]);
     expect(await rowsOf(store, refOf('a'))).toEqual([[1n]]);
   });
 
@@ -124,7 +124,7 @@ describe('files copied into the folder', () => {
     const store = await open({ duckdbPath });
     const rows = async (): Promise<[number | undefined, number]> => [
       (await store.describe(trades))?.rows,
-      (await store.list('default')).length,
+      (await listDescribed(store)).length,
     ];
     const seen = [await rows()];
     await leave('TRADES.csv', 'id\n1\n');
@@ -153,13 +153,13 @@ describe('files copied into the folder', () => {
     await leave('b.csv', 'id\n1\nx\n');
     await leave('c.arrow', 'nonsense');
     await leave('d.csv', 'id\n1\n');
-    expect(await store.list('default')).toMatchObject([{ handle: 'd' }]);
+    expect(await listDescribed(store)).toMatchObject([{ handle: 'd' }]);
     expect(problems.map(({ kind, handle }) => `${kind} ${handle}`).toSorted()).toEqual([
       'unreadable_frame a',
       'unreadable_frame b',
       'unreadable_frame c',
     ]);
-    await store.list('default');
+    await listDescribed(store);
     expect(problems).toHaveLength(3);
     for (const handle of ['a', 'b', 'c']) {
       await expect(store.open(refOf(handle))).rejects.toMatchObject({ code: 'invalid_data' });
@@ -198,7 +198,7 @@ describe('files in the directory itself', () => {
     await writeFile(join(fixture.directory, 'trades.csv'), 'id\n1\n');
     await writeFile(join(fixture.directory, 'quotes.csv'), 'id\n1\n');
     await leave('trades.csv', 'id\n1\n2\n');
-    expect((await store.list('default')).map(({ handle, rows }) => [handle, rows])).toEqual([
+    expect((await listDescribed(store)).map(({ handle, rows }) => [handle, rows])).toEqual([
       ['quotes', 1],
       ['trades', 2],
     ]);
