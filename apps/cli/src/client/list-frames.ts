@@ -28,7 +28,8 @@ export async function* listFrames(
       return (await readResponse(response, FRAME_LIST, MAX_PAGE_BYTES)).frames;
     };
     let frames = await readPage();
-    for (; isComplete && frames.some(({ rows }) => rows === null); frames = await readPage()) await sleep(AGAIN_MS);
+    const isDone = (): boolean => !isComplete || frames.every(({ rows }) => rows !== null);
+    for (; !isDone(); frames = await readPage()) await sleep(AGAIN_MS);
     yield frames;
     const last = frames.at(-1)?.handle;
     // A server that ignores the page parameters would cause an endless loop.

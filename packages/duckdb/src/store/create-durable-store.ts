@@ -97,13 +97,14 @@ async function createParts(
     readManifest: (frame) => catalogue.readManifest(frame),
     copyOf: (frame, contents) => copies.of(frame, contents),
   });
+  const { maxEncodedBytes: maxBytes = 20 * 1024 ** 3 } = options;
   const copies = createParquetCopies({
     conversion: { files, decoders, maxBytes: options.maxDecompressedBytes },
+    maxBytes,
     read: (frame, contents) => reader.read(frame, contents, {}),
     newPath: ({ tenant }) => newCopyPath(catalogue.folderOf(tenant), copyDirectory),
   });
   const unnamed = createUnnamedFiles(tempDirectory);
-  const { maxEncodedBytes: maxBytes = 20 * 1024 ** 3 } = options;
   const encoded = createFrameEncodings({ reader, files, compression, unnamed, maxBytes });
   const onLeave: CatalogueOptions['onLeave'] = (frame, { successor, isSame = false } = {}) => {
     for (const tier of [hot, disk]) {
@@ -194,8 +195,11 @@ function storeOf(
     try {
       return await health.observe(tenant, work);
     } catch (error) {
-      // The next attempt may use the space of decoded frames.
-      if (isFullDisk(error)) disk.clear();
+      // The next attempt may use the space of decoded frames and copies.
+      if (isFullDisk(error)) {
+        disk.clear();
+        copies.clear();
+      }
       throw toStoreError(error);
     }
   }

@@ -21,7 +21,10 @@ export interface DurableStoreOptions {
   readonly compression?: Pick<WriteOptions, 'compression' | 'level'>;
   /** The parent of a private folder for decoded frames and for files that are encoded for clients. Default: that of the system. */
   readonly tempDirectory?: string;
-  /** The bytes of all files together that are encoded for clients. Default 20 GiB. */
+  /**
+   * The bytes of all files together that are encoded for clients, and of all Parquet copies together of files of others.
+   * Default 20 GiB.
+   */
   readonly maxEncodedBytes?: number;
   /** Above this number of parts, small parts of a frame are merged in the background. Default 64. */
   readonly mergeAbove?: number;

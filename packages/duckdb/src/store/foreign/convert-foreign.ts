@@ -16,6 +16,11 @@ export interface ForeignConversion {
   readonly maxBytes: number | undefined;
 }
 
+/** The plain CSV file that a Parquet file is written from; it is removed then. */
+export function plainCsvOf(path: string): string {
+  return `${path}.csv`;
+}
+
 /** Writes the rows of a foreign file to a Parquet file of ours. */
 export async function convertForeign(
   source: ConvertedSource,
@@ -27,11 +32,17 @@ export async function convertForeign(
   if (source.kind === 'json' || source.kind === 'ndjson') {
     if (decoders === undefined) throw new ServiceError('invalid_data', 'This store cannot read JSON files.');
     const { size } = await stat(from);
-    return files.write(path, await decoders.decode(source.kind, { path: from, grown: async () => size }), write);
+    const { signal } = write;
+    const rows = await decoders.decode(
+      source.kind,
+      { path: from, grown: async () => size },
+      { ...(signal && { signal }) },
+    );
+    return files.write(path, rows, write);
   }
-  const plain = `${path}.csv`;
+  const plain = plainCsvOf(path);
   try {
-    await writePlain(source, plain, maxBytes);
+    await writePlain(source, plain, maxBytes, write.signal);
     const { delimiter } = source;
     return await files.convert({ kind: 'csv', path: plain, ...(delimiter && { delimiter }) }, path, write);
   } finally {
@@ -40,11 +51,17 @@ export async function convertForeign(
 }
 
 /** Writes CSV in UTF-8, not compressed. */
-async function writePlain({ kind, path }: ConvertedSource, to: string, maxBytes: number): Promise<void> {
+async function writePlain(
+  { kind, path }: ConvertedSource,
+  to: string,
+  maxBytes: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const stored: AsyncIterable<Uint8Array> = createReadStream(path);
   const bytes = kind === 'gzip_csv' ? decompressBody(stored, 'gzip', { maxBytes }) : stored;
   try {
-    await pipeline(csvText(bytes, {}), createWriteStream(to, { flags: 'wx', mode: 0o600 }));
+    const file = createWriteStream(to, { flags: 'wx', mode: 0o600 });
+    await pipeline(csvText(bytes, {}), file, { ...(signal && { signal }) });
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'payload_too_large') throw error;
     throw new ServiceError('payload_too_large', `The file decompresses to more than ${maxBytes} bytes.`, {
