@@ -25,12 +25,15 @@ test('a callers file has tokens with tenant, permissions, expiry and note', () =
 });
 
 test('a callers file has the limits of tenants, all optional', () => {
-  const all = 'max_bytes = 1_000_000_000\nmax_frames = 0\nmax_queries = 2\nrequests_per_second = 0.5';
+  const sizes = 'max_bytes = 1_000_000_000\nmax_frames = 0\nmax_result_bytes = 3\n';
+  const all = `${sizes}max_queries = 2\nmax_result_ms = 4\nrequests_per_second = 0.5`;
   const { limits } = parseCallers(`[[tenant]]\nname = "alpha"\n${all}\n[[tenant]]\nname = "beta"\n`);
   expect(limits.get('alpha')).toEqual({
     maxBytes: 1_000_000_000,
     maxFrames: 0,
     maxQueries: 2,
+    maxResultMs: 4,
+    maxResultBytes: 3,
     requestsPerSecond: 0.5,
   });
   expect(limits.get('beta')).toEqual({});
@@ -57,13 +60,18 @@ describe('a file is refused with a sentence that says where and why', () => {
     ],
     ['limits given twice', '[[tenant]]\nname = "a"\n'.repeat(2), 'The limits of the tenant "a" are given twice.'],
     ['a table of limits', '[tenant]\nname = "a"', 'The file is not valid. Write [[tenant]] above the limits'],
-    ...['max_bytes', 'max_frames', 'max_queries'].flatMap((key) =>
+    ...['max_bytes', 'max_frames', 'max_queries', 'max_result_bytes'].flatMap((key) =>
       ['-1', '0.5', '"1"', '1e300', 'inf', 'nan'].map((value): [string, string, string] => [
         `${key} = ${value}`,
         `[[tenant]]\nname = "a"\n${key} = ${value}`,
         `Entry 1 of [[tenant]]: ${key} is not valid. It is a whole number from 0`,
       ]),
     ),
+    ...['0', '-1', '0.5', '2147483648', '"1"', 'nan'].map((value): [string, string, string] => [
+      `max_result_ms = ${value}`,
+      `[[tenant]]\nname = "a"\nmax_result_ms = ${value}`,
+      'Entry 1 of [[tenant]]: max_result_ms is not valid. It is a whole number of milliseconds from 1',
+    ]),
     ...['0', '-1', '1e7', '"1"', 'inf', 'nan'].map((value): [string, string, string] => [
       `requests_per_second = ${value}`,
       `[[tenant]]\nname = "a"\nrequests_per_second = ${value}`,

@@ -66,6 +66,7 @@ const Certificate = v.strictObject({
 });
 
 const COUNT_RULE = 'It is a whole number from 0 to 9007199254740991, without quotes.';
+const TIME_RULE = 'It is a whole number of milliseconds from 1 to 2147483647, without quotes.';
 const RATE_RULE = 'It is a number from 0.001 to 1000000, without quotes.';
 const count = v.optional(v.pipe(v.number(COUNT_RULE), v.safeInteger(COUNT_RULE), v.minValue(0, COUNT_RULE)));
 
@@ -74,6 +75,10 @@ const Tenant = v.strictObject({
   max_bytes: count,
   max_frames: count,
   max_queries: count,
+  max_result_ms: v.optional(
+    v.pipe(v.number(TIME_RULE), v.safeInteger(TIME_RULE), v.minValue(1, TIME_RULE), v.maxValue(2 ** 31 - 1, TIME_RULE)),
+  ),
+  max_result_bytes: count,
   requests_per_second: v.optional(
     v.pipe(v.number(RATE_RULE), v.minValue(0.001, RATE_RULE), v.maxValue(1_000_000, RATE_RULE)),
   ),
@@ -117,6 +122,8 @@ function limitsOf(rows: readonly v.InferOutput<typeof Tenant>[]): ReadonlyMap<st
       maxBytes: row.max_bytes,
       maxFrames: row.max_frames,
       maxQueries: row.max_queries,
+      maxResultMs: row.max_result_ms,
+      maxResultBytes: row.max_result_bytes,
       requestsPerSecond: row.requests_per_second,
     });
   }

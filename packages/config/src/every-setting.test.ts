@@ -76,6 +76,8 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
   'sql.memory_gb': ['0.5', '0.5', 0.5],
   'sql.max_concurrent': ['2', '2', 2],
   'sql.max_queued': ['0', '0', 0],
+  'sql.max_result_ms': ['16', '16', 16],
+  'sql.max_result_bytes': ['17', '17', 17],
   'traces.otlp_url': ['http://c:4318/', '"http://c:4318/"', 'http://c:4318'],
   'traces.sample': ['0', '0', 0],
   'traces.otlp_headers': [

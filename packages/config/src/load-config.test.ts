@@ -185,7 +185,15 @@ describe('defaults', () => {
         client_ca_file: undefined,
         client_certificates: 'optional',
       },
-      sql: { default_engine: 'tsdb', timeout_ms: 60_000, memory_gb: 1, max_concurrent: 4, max_queued: 64 },
+      sql: {
+        default_engine: 'tsdb',
+        timeout_ms: 60_000,
+        memory_gb: 1,
+        max_concurrent: 4,
+        max_queued: 64,
+        max_result_ms: undefined,
+        max_result_bytes: undefined,
+      },
       tsdb: {
         http_url: undefined,
         forward: 'sql',

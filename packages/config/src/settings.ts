@@ -232,6 +232,20 @@ export const SETTINGS = {
       description: 'Maximum queued queries; beyond that, a query of the client with the most queued is refused.',
       example: 64,
     }),
+    max_result_ms: setting({
+      type: timerMs,
+      default: undefined,
+      description:
+        'How long the result of a statement may be sent or stored, from its first rows, on any engine; then it is cut. Default: any time.',
+      example: 600_000,
+    }),
+    max_result_bytes: setting({
+      type: byteCount,
+      default: undefined,
+      description:
+        'Largest result of a statement on any engine, in bytes of the response before compression, or of the rows to store; a longer one is cut. Default: any size.',
+      example: 10 * 2 ** 30,
+    }),
   },
   tsdb: TSDB_SETTINGS,
   metrics: METRICS_SETTINGS,

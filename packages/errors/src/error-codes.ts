@@ -127,7 +127,7 @@ export const ERROR_CODES = {
   payload_too_large: {
     http: 413,
     grpc: 'RESOURCE_EXHAUSTED',
-    meaning: 'The body is larger than the limit.',
+    meaning: 'The body, or the result of a statement, is larger than its limit.',
     hint: 'Send less, or raise http.max_upload_bytes.',
   },
   uri_too_long: {

@@ -50,6 +50,10 @@ export interface ServiceOptions {
   readonly maxDecodeBytes?: number;
   /** How long the reader of a query result may pause before the result is closed, in milliseconds. Default 60 000. */
   readonly idleTimeoutMs?: number;
+  /** How long a query result may be read, from its first rows, in milliseconds; a tenant's limit replaces it. Default: any time. */
+  readonly maxResultMs?: number | undefined;
+  /** The longest query result, in bytes; a tenant's limit replaces it. Default: any length. */
+  readonly maxResultBytes?: number | undefined;
   /** Called with every event. Default: a warning of the process with the cause of an `internal` error, once for each. */
   readonly observe?: Observer;
   /**
@@ -88,7 +92,14 @@ export function createService(options: ServiceOptions): Service {
     if (state.isStopping) throw new ServiceError('unavailable', 'The server is stopping.');
   }
 
-  const running = createRunningQueries({ observe, startQuery: limiter.startQuery });
+  const running = createRunningQueries({
+    observe,
+    startQuery: limiter.startQuery,
+    limitsOf(tenant) {
+      const { maxResultMs = options.maxResultMs, maxResultBytes = options.maxResultBytes } = limitsOf(tenant) ?? {};
+      return { maxResultMs, maxResultBytes };
+    },
+  });
   const forward = createForward({ tsdb, engines: () => queries.engines, begin, observe, running });
   const writing = { store, maxUploadBytes, quotaOf: limitsOf, begin, observe, audit };
   const inserting = { ...writing, engines, idleTimeoutMs, running };

@@ -116,7 +116,10 @@ function readToEnd(query: RunningQuery, response: TsdbResponse): TsdbResponse {
   // The signal of the call closes the body.
   query.send(response.bytes === undefined ? () => undefined : undefined);
   return endWithResponse(response, {
-    onBytes: (count) => query.addBytes(count),
+    onBytes(count) {
+      query.addBytes(count);
+      query.checkBytes();
+    },
     onEnd: (error) => query.end(error ?? refusal),
     onClose: () => query.end(new ServiceError('cancelled', 'The response was not read to its end.')),
   });

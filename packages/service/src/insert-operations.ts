@@ -62,7 +62,8 @@ export function createInsertOperations(parts: InsertParts): Pick<Service, 'appen
         try {
           const result = await startQuery(running, run, { params }, parts.idleTimeoutMs);
           try {
-            const inserted = await insert(running.call, { ref, schema }, result, options);
+            const rows = limitRows(result, maxUploadBytes, (bytes) => running.checkBytes(bytes));
+            const inserted = await insert(running.call, { ref, schema }, rows, options);
             running.end();
             return inserted;
           } finally {

@@ -16,13 +16,18 @@ export function limitUpload(
   return limitBytes(body, maxBytes, undefined, onEnd);
 }
 
-/** Limits the rows of a stream: reading more than `maxBytes` throws `payload_too_large`. */
-export function limitRows({ schema, batches }: FrameStream, maxBytes: number): FrameStream {
+/** Limits the rows of a stream: reading more than `maxBytes` throws `payload_too_large`. `check` gets the bytes so far. */
+export function limitRows(
+  { schema, batches }: FrameStream,
+  maxBytes: number,
+  check: (bytes: number) => void = () => {},
+): FrameStream {
   async function* limited(): FrameStream['batches'] {
-    let left = maxBytes;
+    let bytes = 0;
     for await (const batch of batches) {
-      left -= batch.data.byteLength;
-      if (left < 0) throw tooLarge(maxBytes, 'The query result');
+      bytes += batch.data.byteLength;
+      check(bytes);
+      if (bytes > maxBytes) throw tooLarge(maxBytes, 'The query result');
       yield batch;
     }
   }

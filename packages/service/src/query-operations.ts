@@ -74,7 +74,10 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
     try {
       const stored = await (run === undefined
         ? keepExport(parts, running, ref, { put: { ...put, signal }, params })
-        : keepResult(parts, await startQuery(running, run, { params }, parts.idleTimeoutMs), ref, { ...put, signal }));
+        : keepResult(parts, running, await startQuery(running, run, { params }, parts.idleTimeoutMs), ref, {
+            ...put,
+            signal,
+          }));
       running.addBytes(stored.info.bytes);
       running.end();
       return { ...stored, timing: running.timing() };
@@ -130,7 +133,10 @@ function endWithResult(result: QueryResult, query: RunningQuery): SqlResult {
     schema: result.schema,
     batches: batches(),
     timing: query.timing(),
-    sent: (bytes) => query.addBytes(bytes),
+    sent(bytes) {
+      query.addBytes(bytes);
+      query.checkBytes();
+    },
     close(error) {
       result.close();
       query.end(error ?? failure);
@@ -146,12 +152,17 @@ interface Keeping {
 
 async function keepResult(
   { store, maxUploadBytes }: QueryParts,
+  query: RunningQuery,
   result: QueryResult,
   ref: FrameRef,
   put: PutOptions,
 ): Promise<PutResult> {
   try {
-    return await store.put(ref, limitRows(result, maxUploadBytes), put);
+    return await store.put(
+      ref,
+      limitRows(result, maxUploadBytes, (bytes) => query.checkBytes(bytes)),
+      put,
+    );
   } finally {
     result.close();
   }
@@ -169,10 +180,20 @@ async function keepExport(
   const file = await tsdbExport(query.call, query.sql, forward.send);
   query.send(() => undefined);
   try {
-    const body = limitUpload({ format: 'parquet', body: file }, maxUploadBytes);
+    const body = limitUpload({ format: 'parquet', body: checkedBytes(file, query) }, maxUploadBytes);
     return await store.put(ref, { format: 'parquet', body }, put);
   } finally {
     // A refused put has not read the file, which holds a connection until it is cancelled.
     await file.cancel().catch(() => {});
+  }
+}
+
+/** Passes the bytes of a result through, and checks how many they are. */
+async function* checkedBytes(body: ReadableStream<Uint8Array>, query: RunningQuery): AsyncGenerator<Uint8Array, void> {
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.byteLength;
+    query.checkBytes(bytes);
+    yield chunk;
   }
 }

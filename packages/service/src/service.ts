@@ -87,7 +87,7 @@ export interface QueryFramesOptions extends ReadFrameOptions {
 export interface SqlResult extends QueryResult {
   /** How long the statement took until its first rows. */
   readonly timing: QueryTiming;
-  /** Counts bytes of the response that were made from the result. */
+  /** Counts bytes of the response that were made from the result. Throws if the result is longer than it may be. */
   sent(bytes: number): void;
   /** `error`: why the result is not read to its end. */
   close(error?: unknown): void;

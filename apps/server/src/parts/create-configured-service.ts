@@ -34,6 +34,8 @@ export function createConfiguredService(config: Config, opened: OpenedParts, ver
     maxUploadBytes: http.max_upload_bytes,
     maxLinesBytes: http.max_lines_bytes,
     idleTimeoutMs: http.idle_timeout_ms,
+    maxResultMs: config.sql.max_result_ms,
+    maxResultBytes: config.sql.max_result_bytes,
     observe,
     ...(traces && { startTrace: traces.startTrace }),
     minFreeBytes: config.storage.min_free_bytes,

@@ -2,7 +2,7 @@ import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import type { SqlTarget } from '../engine-names.ts';
 import type { Observer } from '../events.ts';
-import { createRunningQuery, type QueryInfo, type RunningQuery } from './running-query.ts';
+import { createRunningQuery, type QueryInfo, type ResultLimits, type RunningQuery } from './running-query.ts';
 
 /** The registry of the statements that run now. */
 export interface RunningQueries {
@@ -19,10 +19,12 @@ export interface RunningQueriesParts {
   readonly observe: Observer;
   /** Counts a statement of a tenant as running until the function that it returns is called. Undefined: no limit. */
   readonly startQuery: (tenant: string) => (() => void) | undefined;
+  /** Returns the limits of a tenant's results. */
+  readonly limitsOf: (tenant: string) => ResultLimits;
 }
 
 /** Creates an empty registry. */
-export function createRunningQueries({ observe, startQuery }: RunningQueriesParts): RunningQueries {
+export function createRunningQueries({ observe, startQuery, limitsOf }: RunningQueriesParts): RunningQueries {
   const running = new Set<RunningQuery>();
 
   return {
@@ -32,7 +34,7 @@ export function createRunningQueries({ observe, startQuery }: RunningQueriesPart
         running.delete(query);
         release?.();
       };
-      const query = createRunningQuery(call, { sql, engine, observe, onEnd });
+      const query = createRunningQuery(call, { sql, engine, observe, limits: limitsOf(call.tenant), onEnd });
       running.add(query);
       try {
         release = startQuery(call.tenant);

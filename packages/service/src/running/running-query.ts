@@ -1,4 +1,4 @@
-import { cancelledError, onAbort, type ServiceError, toServiceError } from '@svc/errors';
+import { cancelledError, onAbort, ServiceError, toServiceError } from '@svc/errors';
 import type { Call, QueuePlace, StatementMonitor, StatementProgress } from '@svc/frames';
 import { withSpan } from '@svc/frames/internal';
 import type { SqlTarget } from '../engine-names.ts';
@@ -45,10 +45,20 @@ export interface RunningQuery {
   timing(): QueryTiming;
   addRows(count: number): void;
   addBytes(count: number): void;
+  /** Ends the statement and throws if its result has more bytes than it may have. Default: the bytes so far. */
+  checkBytes(bytes?: number): void;
   info(): QueryInfo;
   cancel(reason: ServiceError): void;
   /** Reports the event. Only the first call counts. */
   end(error?: unknown): void;
+}
+
+/** Limits of a whole result. What is undefined is not limited. */
+export interface ResultLimits {
+  /** From its first rows until it is read. */
+  readonly maxResultMs?: number | undefined;
+  /** Of the response before compression, or of the rows to store. */
+  readonly maxResultBytes?: number | undefined;
 }
 
 /** Options of `createRunningQuery`. */
@@ -56,6 +66,7 @@ export interface RunningQueryOptions {
   readonly sql: string;
   readonly engine: SqlTarget;
   readonly observe: Observer;
+  readonly limits: ResultLimits;
   /** Called once, before the event. */
   readonly onEnd: () => void;
 }
@@ -63,18 +74,21 @@ export interface RunningQueryOptions {
 /** Starts to track a statement. */
 export function createRunningQuery(call: Call, options: RunningQueryOptions): RunningQuery {
   const { sql, engine, observe, onEnd } = options;
+  const { maxResultMs, maxResultBytes = Infinity } = options.limits;
   const clock = createQueryClock();
   const cancellable = new StatementCall(call);
   const own = withSpan(cancellable);
   const counts = { rows: 0, bytes: 0 };
   const tracker = createTracker(clock);
   let stopListening: (() => void) | undefined;
+  let timer: NodeJS.Timeout | undefined;
   let isEnded = false;
 
   function end(error?: unknown): void {
     if (isEnded) return;
     isEnded = true;
     stopListening?.();
+    clearTimeout(timer);
     cancellable.end();
     onEnd();
     const code = error === undefined ? undefined : toServiceError(error).code;
@@ -103,14 +117,38 @@ export function createRunningQuery(call: Call, options: RunningQueryOptions): Ru
         close();
         end(cancelledError(signal.reason));
       });
+      if (maxResultMs !== undefined && !isEnded)
+        timer = setTimeout(() => cancellable.cancel(tooLate(maxResultMs)), maxResultMs).unref();
     },
     timing: () => clock.timing(),
     addRows: (count) => void (counts.rows += count),
     addBytes: (count) => void (counts.bytes += count),
+    checkBytes(bytes = counts.bytes) {
+      if (bytes <= maxResultBytes) return;
+      const error = tooLong(maxResultBytes);
+      cancellable.cancel(error);
+      throw error;
+    },
     info: () => ({ ...sourceOf(call), engine, ...tracker.state(), elapsedMs: clock.elapsedMs(), ...counts, sql }),
     cancel: (reason) => cancellable.cancel(reason),
     end,
   };
+}
+
+function tooLate(maxMs: number): ServiceError {
+  return new ServiceError('deadline_exceeded', `The query result was not read within ${maxMs} ms (max_result_ms).`, {
+    hint: 'Ask for fewer rows, read them faster, or ask the operator to raise sql.max_result_ms or that of the tenant.',
+  });
+}
+
+function tooLong(maxBytes: number): ServiceError {
+  return new ServiceError(
+    'payload_too_large',
+    `The query result is longer than ${maxBytes} bytes (max_result_bytes).`,
+    {
+      hint: 'Ask for fewer rows or columns, or ask the operator to raise sql.max_result_bytes or that of the tenant.',
+    },
+  );
 }
 
 function sourceOf({ requestId, tenant, caller }: Call): Pick<QueryInfo, 'caller' | 'id' | 'tenant'> {
