@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { limitConnections, networkOf } from './limit-connections.ts';
+import { type ConnectionLimitOptions, limitConnections, networkOf } from './limit-connections.ts';
 
 interface Client {
   readonly socket: Socket;
@@ -12,13 +12,7 @@ interface Client {
  * A server that accepts the byte `p` as a request, and `b` as one that never ends. It sends a byte back for each, and for each
  * connection.
  */
-async function startServer({
-  max,
-  firstRequestMs = 60_000,
-}: {
-  readonly max: number;
-  readonly firstRequestMs?: number;
-}) {
+async function startServer(options: Partial<ConnectionLimitOptions> & Pick<ConnectionLimitOptions, 'max'>) {
   let refused = 0;
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -32,7 +26,7 @@ async function startServer({
       socket.write('.');
     });
   });
-  const find = limitConnections(server, { max, firstRequestMs, onRefused: () => (refused += 1) });
+  const find = limitConnections(server, { firstRequestMs: 60_000, ...options, onRefused: () => (refused += 1) });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
@@ -77,33 +71,40 @@ test('connections with a request stay while there are others without', async () 
   expect(openOf(proven)).toBe(4);
 });
 
-test('if all have made a request, an idle one is closed; if all are busy, the client is refused', async () => {
-  const { client, clients, refused } = await startServer({ max: 4 });
+test.each([
+  [true, [false, true]],
+  [false, [true, false]],
+])('if an idle connection of the own network may be closed: %s', async (closesOwnIdle, [isIdleOpen, isLastOpen]) => {
+  const { client, clients, refused } = await startServer({ max: 4, closesOwnIdle });
   const busy = await clients(3, 'b');
   const idle = await client('p');
   const last = await client('b');
-  await expect.poll(idle.isOpen).toBe(false);
-  expect([last.isOpen(), openOf(busy), refused()]).toEqual([true, 3, 0]);
-  const one = await client();
-  await expect.poll(one.isOpen).toBe(false);
-  expect([openOf(busy), refused()]).toEqual([3, 1]);
+  await expect.poll(() => [idle.isOpen(), last.isOpen()]).toEqual([isIdleOpen, isLastOpen]);
+  expect([openOf(busy), refused()]).toEqual([3, isLastOpen ? 0 : 1]);
 });
 
-test('the network with the most connections makes room', async () => {
+test('the network with the most new connections makes room', async () => {
   const { clients } = await startServer({ max: 10 });
   const few = await clients(3, '', '127.0.0.2');
-  const many = await clients(6, '', '127.0.0.3');
-  const more = await clients(10, '', '127.0.0.3');
-  await expect.poll(() => openOf([...many, ...more])).toBe(7);
+  const many = await clients(10, '', '127.0.0.3');
+  await expect.poll(() => openOf(many)).toBe(8);
   expect(openOf(few)).toBe(3);
 });
 
-test('the last tenth of the slots is for other networks, however busy one is', async () => {
+test('an idle connection of a larger network makes room', async () => {
+  const { client, clients } = await startServer({ max: 10 });
+  const many = await clients(10, 'p', '127.0.0.2');
+  const few = [await client('p', '127.0.0.3'), await client('p', '127.0.0.3'), await client('p', '127.0.0.3')];
+  await expect.poll(() => openOf(many)).toBe(8);
+  expect(openOf(few)).toBe(3);
+});
+
+test('however busy one network is, there is room for others', async () => {
   const { client, clients, refused } = await startServer({ max: 20 });
-  const busy = await clients(18, 'b');
+  const busy = await clients(20, 'b');
   const more = await clients(1, 'b');
   await expect.poll(() => openOf(more)).toBe(0);
-  expect([openOf(busy), refused()]).toEqual([18, 1]);
+  expect([openOf(busy), refused()]).toEqual([20, 1]);
   expect((await client('b', '127.0.0.2')).isOpen()).toBe(true);
 });
 

@@ -2,10 +2,12 @@ import { isIPv6, type Server, type Socket } from 'node:net';
 
 /** Options of `limitConnections`. */
 export interface ConnectionLimitOptions {
-  /** The most connections. */
+  /** The most connections of one network. All networks together may have a tenth more. */
   readonly max: number;
   /** How long a client may take until its first accepted request. */
   readonly firstRequestMs: number;
+  /** True if a client may take the place of an idle connection of its own network. Default false. */
+  readonly closesOwnIdle?: boolean;
   /** Called when a connection is refused because all others are busy. Default: none. */
   readonly onRefused?: () => void;
 }
@@ -38,14 +40,14 @@ interface Group {
 
 /**
  * Limits the connections of a server so that no client can occupy all of them. A connection is new until its first accepted
- * request, and is closed if that takes too long. One network may have nine tenths of the slots. If there is no slot for a
- * client, the oldest new connection of the network with the most new ones is closed; if there is none, an idle one of the
- * network with the most connections. If all are busy, the client is refused. Call it after the other listeners for
- * `connection` are added: a refused socket is destroyed in the event.
+ * request, and is closed if that takes too long. If there is no slot for a client, the oldest new connection of the network
+ * with the most new ones is closed; if there is none, an idle one of a network with more connections than the client's. If
+ * there is none either, the client is refused. Call it after the other listeners for `connection` are added: a refused
+ * socket is destroyed in the event.
  */
 export function limitConnections(server: Server, options: ConnectionLimitOptions): FindConnection {
-  const { max, firstRequestMs, onRefused } = options;
-  const maxOfNetwork = max - Math.floor(max / 10);
+  const { max, firstRequestMs, closesOwnIdle = false, onRefused } = options;
+  const maxOfAll = max + Math.floor(max / 10);
   const connections = new Map<string, Connection>();
   const groups = new Map<string, Group>();
   let leaving = 0;
@@ -93,8 +95,8 @@ export function limitConnections(server: Server, options: ConnectionLimitOptions
     return idle.length > 0;
   }
 
-  /** Makes room in one of the groups. */
-  function makeRoom(among: readonly Group[], newest: Connection): boolean {
+  /** Makes room for a connection, in its own group or in any. */
+  function makeRoom(newest: Connection, own: Group, among: readonly Group[]): boolean {
     const crowd = among.reduce((most, group) => (group.new.size > most.new.size ? group : most));
     const [oldest] = crowd.new;
     if (oldest !== undefined && oldest !== newest) {
@@ -102,7 +104,9 @@ export function limitConnections(server: Server, options: ConnectionLimitOptions
       oldest.socket.destroy();
       return true;
     }
-    return leaving < MAX_LEAVING && among.toSorted((a, b) => b.all.size - a.all.size).some(closeIdle);
+    if (leaving >= MAX_LEAVING) return false;
+    const larger = among.filter((group) => group.all.size > own.all.size || (closesOwnIdle && group === own));
+    return larger.toSorted((a, b) => b.all.size - a.all.size).some(closeIdle);
   }
 
   server.on('connection', (socket: Socket) => {
@@ -111,9 +115,9 @@ export function limitConnections(server: Server, options: ConnectionLimitOptions
     // The client has left already, or the server passes the socket on a second time.
     if (remoteAddress === undefined || connections.get(key)?.socket === socket) return;
     const { newest, group } = open(socket, key, networkOf(remoteAddress));
-    const isCrowded = group.all.size > maxOfNetwork;
-    if (!isCrowded && connections.size <= max) return;
-    if (makeRoom(isCrowded ? [group] : [...groups.values()], newest)) return;
+    const isCrowded = group.all.size > max;
+    if (!isCrowded && connections.size <= maxOfAll) return;
+    if (makeRoom(newest, group, isCrowded ? [group] : [...groups.values()])) return;
     newest.forget();
     socket.destroy();
     onRefused?.();

@@ -45,7 +45,7 @@ export const SETTINGS = {
       env: ['SERVICE_MAX_CONNECTIONS'],
       flag: 'max-connections',
       description:
-        'Maximum concurrent connections of the gRPC listener; a further one takes the place of one without a call, and is refused if all have calls.',
+        'Maximum concurrent connections of the gRPC listener; a further one is refused, open ones are not affected, except those without an accepted call so far. A tenth more are for other addresses if one has taken all.',
       example: 100,
     }),
     first_request_timeout_ms: setting({

@@ -29,8 +29,8 @@ export interface GrpcServerOptions {
   /** The service behind the calls. */
   readonly service: Service;
   /**
-   * The most open connections. A further one takes the place of one without a call; it is refused if all have calls.
-   * Default 100.
+   * The most open connections of one address; all together may have a tenth more. A further one takes the place of one that
+   * has not made a call yet, or is refused. Default 100.
    */
   readonly maxConnections?: number;
   /**

@@ -66,7 +66,9 @@ export function createHttpServer(
   const { http, endHandshakes } = tls === undefined ? plainServer(options) : tlsServer(options, tls, observe);
   // Node would drop the headers after the 2000th silently, such as a condition or a second Host. Their bytes are limited.
   http.maxHeadersCount = 0;
-  const limit = { max: config.http.max_connections, firstRequestMs: config.server.first_request_timeout_ms };
+  const { first_request_timeout_ms: firstRequestMs } = config.server;
+  // Clients of HTTP connect again if the server closes an idle connection.
+  const limit = { max: config.http.max_connections, firstRequestMs, closesOwnIdle: true };
   const connections = serveInOrder(http, limitConnections(http, limit), (request, response) => {
     const problem = framingProblem(request);
     if (problem === undefined) void listener(request, response);

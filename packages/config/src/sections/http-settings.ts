@@ -29,7 +29,7 @@ export const HTTP_SETTINGS = {
     type: integer({ min: 1, max: 1_000_000 }),
     default: 10_000,
     description:
-      'Maximum concurrent connections of the HTTP listener; a further one takes the place of one without a request, and is closed at once if all have requests.',
+      'Maximum concurrent connections of the HTTP listener; a further one takes the place of an idle one, and is closed at once if there is none. A tenth more are for other addresses if one has taken all.',
     example: 10_000,
   }),
   max_in_flight: setting({
