@@ -78,14 +78,9 @@ const FRAME = {
 /** A server that has one frame and answers every statement with a table. */
 async function startServer(tsdb = 'configured'): Promise<{ url: string; asked: string[] }> {
   const asked: string[] = [];
-  const health = {
-    status: 'ok',
-    version: '1.0.0',
-    uptimeSeconds: 1,
-    parts: { tsdb: { status: tsdb }, local: { status: 'configured' } },
-  };
+  const info = { engines: tsdb === 'configured' ? ['local', 'tsdb'] : ['local'], defaultEngine: 'tsdb' };
   const { url } = await startStandIn(async (request, response) => {
-    if (request.url === '/health') return sendJson(response, health);
+    if (request.url === '/info') return sendJson(response, info);
     if (request.url?.startsWith('/frames?')) return sendJson(response, { frames: [FRAME] });
     if (request.url === '/frames/trades') return sendJson(response, FRAME);
     const sql = await bodyOf(request);

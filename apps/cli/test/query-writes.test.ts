@@ -16,9 +16,9 @@ async function startServer({
   tsdb = 'not_configured',
 }: { readonly status?: number; readonly body?: object; readonly tsdb?: string } = {}) {
   const asked: unknown[] = [];
-  const parts = { tsdb: { status: tsdb }, local: { status: 'configured' } };
+  const info = { engines: tsdb === 'configured' ? ['local', 'tsdb'] : ['local'], defaultEngine: 'tsdb' };
   const { url } = await startStandIn(async (request, response) => {
-    if (request.url === '/health') return sendJson(response, { status: 'ok', defaultEngine: 'tsdb', parts });
+    if (request.url === '/info') return sendJson(response, info);
     if (request.url?.startsWith('/frames?')) return sendJson(response, { frames: [] });
     const text = await bodyOf(request);
     const condition = request.headers['if-none-match'];

@@ -139,7 +139,7 @@ describe('query', () => {
       412,
     );
     expect((await run(['query', 'x', '--url', url])).stderr).toBe('error: No database.\nhint: Set X.\n');
-    expect(requests).toEqual(['POST /exec?fmt=json', 'GET /health']);
+    expect(requests).toEqual(['POST /exec?fmt=json', 'GET /info']);
   });
 
   test('--limit is sent with the SQL', async () => {
@@ -152,12 +152,18 @@ describe('query', () => {
 describe('without --engine', () => {
   const NO_DATABASE = { error: 'No.', code: 'tsdb_not_configured', hint: 'Set X.' };
 
-  function startServer(defaultEngine: string | undefined, tsdb: string): ReturnType<typeof startStandIn> {
+  function startServer(
+    defaultEngine: string | undefined,
+    tsdb: string,
+    engines = ['local', 'tsdb'],
+  ): ReturnType<typeof startStandIn> {
     return startStandIn(async (request, response) => {
       const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
-      if (pathname === '/health') {
-        const parts = { tsdb: { status: tsdb }, local: { status: 'configured' } };
-        return sendJson(response, { status: 'ok', version: '1', uptimeSeconds: 1, defaultEngine, parts });
+      if (pathname === '/info') {
+        return sendJson(response, {
+          engines: engines.filter((name) => name !== 'tsdb' || tsdb === 'configured'),
+          defaultEngine,
+        });
       }
       const kept = pathname === '/frames' ? await bodyOf(request) : undefined;
       const engine =
@@ -180,12 +186,18 @@ describe('without --engine', () => {
       'tsdb',
       'not_configured',
       'local',
-      ['POST /exec?fmt=json', 'GET /health', 'POST /exec?fmt=json&engine=local'],
+      ['POST /exec?fmt=json', 'GET /info', 'POST /exec?fmt=json&engine=local'],
     ],
   ] as const)('%s', async (_, defaultEngine, tsdb, engine, expected) => {
     const { url, requests } = await startServer(defaultEngine, tsdb);
     expect((await run(['query', 'x', '--url', url])).stdout).toContain(`\n   1  ${engine}\n`);
     expect(requests).toEqual(expected);
+  });
+
+  test('a server with another engine alone runs it there', async () => {
+    const { url, requests } = await startServer('tsdb', 'not_configured', ['scheduler']);
+    expect((await run(['query', 'x', '--url', url])).stdout).toContain('\n   1  scheduler\n');
+    expect(requests).toEqual(['POST /exec?fmt=json', 'GET /info', 'POST /exec?fmt=json&engine=scheduler']);
   });
 
   test('--engine tsdb is not replaced', async () => {
@@ -197,13 +209,13 @@ describe('without --engine', () => {
   test('a format that the database does not write is checked against the default engine', async () => {
     const { url, requests } = await startServer('tsdb', 'not_configured');
     expect((await run(['query', 'x', '--ndjson', '--url', url])).stdout).toBe('{}\n');
-    expect(requests).toEqual(['GET /health', 'POST /exp?fmt=ndjson&engine=local']);
+    expect(requests).toEqual(['GET /info', 'POST /exp?fmt=ndjson&engine=local']);
     const other = await startServer('tsdb', 'configured');
     expect((await run(['query', 'x', '--ndjson', '--url', other.url])).stderr).toBe(
       'error: The time-series database does not write ndjson.\n' +
         'hint: Use --engine local to query the frames of the server, or --json or --csv.\n',
     );
-    expect(other.requests).toEqual(['GET /health']);
+    expect(other.requests).toEqual(['GET /info']);
   });
 
   test('--keep stores the result of the same engine', async () => {

@@ -48,6 +48,8 @@ export interface Client extends Transport {
   describe(handle: string, options?: CallOptions): Promise<FrameInfo>;
   /** Sets the seconds until a frame expires; null: it never does. */
   setTtl(handle: string, ttl: number | null, options?: CallOptions): Promise<FrameInfo>;
+  /** Gives a frame another handle, which must be free. */
+  rename(handle: string, newHandle: string, options?: CallOptions): Promise<FrameInfo>;
   drop(handle: string, options?: CallOptions): Promise<void>;
 
   /** Lists the SQL that waits, runs or is being answered. */

@@ -1,19 +1,20 @@
 import type { Table } from 'apache-arrow';
 import { frameRequest, type RowsFormat } from './frame-request.ts';
 import { keepRequest, writeRequest, writtenFrame } from './frame-writes.ts';
-import { describeFrame, dropFrame, listFrames, setFrameTtl } from './frames.ts';
+import { describeFrame, dropFrame, listFrames, renameFrame, setFrameTtl } from './frames.ts';
+import { ClientError } from './http/client-error.ts';
 import type { Transport } from './http/request.ts';
 import { createTransport, type TransportOptions } from './http/transport.ts';
 import { type ArrowLibrary, loadArrow } from './load-arrow.ts';
 import type { Client } from './client.ts';
-import type { QueryOptions, RowOptions, SelectOptions, UploadOptions } from './options.ts';
+import type { CallOptions, QueryOptions, RowOptions, SelectOptions, UploadOptions } from './options.ts';
 import { readText } from './http/response-body.ts';
 import { readJson } from './http/read-json.ts';
 import { readResult, type Result } from './result.ts';
 import { queryRequest } from './query-request.ts';
 import { cancelQuery, listRunning, sendSql, type SqlResponse } from './running-queries.ts';
 import { streamOf } from './stream-of.ts';
-import type { WrittenFrame } from './types.ts';
+import type { EngineName, ServerInfo, WrittenFrame } from './types.ts';
 import { type UploadData, uploadOf } from './upload.ts';
 
 /** How a client reaches its server. */
@@ -28,8 +29,22 @@ export function createClient(options: ClientOptions): Client {
   const { arrow } = options;
   const readAs = (handle: string, format: RowsFormat, select: SelectOptions = {}): Promise<SqlResponse> =>
     openFrame(http, handle, format, select);
-  const queryAs = (sql: string, format: RowsFormat, query: QueryOptions = {}): Promise<SqlResponse> =>
-    openQuery(http, sql, format, query);
+  const info = async (call?: CallOptions): Promise<ServerInfo> => readJson(await http.send({ path: 'info', ...call }));
+  let engines: readonly EngineName[] | undefined;
+  /** Without a database, the server refuses SQL that names no engine. */
+  async function onlyEngine(signal: AbortSignal | undefined): Promise<EngineName | undefined> {
+    try {
+      engines ??= (await info({ signal })).engines;
+    } catch (error) {
+      // The answer to the SQL says what is wrong.
+      if (!(error instanceof ClientError) || error.status === undefined) throw error;
+    }
+    return engines?.length === 1 ? engines[0] : undefined;
+  }
+  async function queryAs(sql: string, format: RowsFormat, query: QueryOptions = {}): Promise<SqlResponse> {
+    const { engine = await onlyEngine(query.signal) } = query;
+    return sendSql(http, queryRequest(sql, format, { ...query, engine }), query.onProgress);
+  }
   return {
     send: (request) => http.send(request),
     read: async <R>(handle: string, select?: SelectOptions & RowOptions) =>
@@ -48,10 +63,11 @@ export function createClient(options: ClientOptions): Client {
     list: (list) => listFrames(http, list),
     describe: (handle, call) => describeFrame(http, handle, call),
     setTtl: (handle, ttl, call) => setFrameTtl(http, handle, ttl, call),
+    rename: (handle, newHandle, call) => renameFrame(http, handle, newHandle, call),
     drop: (handle, call) => dropFrame(http, handle, call),
     running: (call) => listRunning(http, call),
     cancel: (id, call) => cancelQuery(http, id, call),
-    info: async (call) => readJson(await http.send({ path: 'info', ...call })),
+    info,
     async ping(call) {
       await readText((await http.send({ path: 'ping', ...call })).body, MAX_PING_BYTES);
     },
@@ -67,10 +83,6 @@ async function openFrame(
   options: SelectOptions,
 ): Promise<SqlResponse> {
   return { response: await http.send(frameRequest(handle, format, options)), end: () => undefined };
-}
-
-function openQuery(http: Transport, sql: string, format: RowsFormat, options: QueryOptions): Promise<SqlResponse> {
-  return sendSql(http, queryRequest(sql, format, options), options.onProgress);
 }
 
 async function write(

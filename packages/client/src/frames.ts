@@ -18,8 +18,22 @@ export async function setFrameTtl(
   ttl: number | null,
   call: CallOptions = {},
 ): Promise<FrameInfo> {
+  return changeFrame(http, handle, { ttl }, call);
+}
+
+/** Gives a frame another handle. */
+export async function renameFrame(
+  http: Http,
+  handle: string,
+  newHandle: string,
+  call: CallOptions = {},
+): Promise<FrameInfo> {
+  return changeFrame(http, handle, { handle: newHandle }, call);
+}
+
+async function changeFrame(http: Http, handle: string, change: object, call: CallOptions): Promise<FrameInfo> {
   const headers = { 'content-type': 'application/json' };
-  const request = { method: 'PATCH', path: framePath(handle), headers, body: JSON.stringify({ ttl }) } as const;
+  const request = { method: 'PATCH', path: framePath(handle), headers, body: JSON.stringify(change) } as const;
   return readJson(await http.send({ ...request, ...call }));
 }
 

@@ -29,7 +29,7 @@ export interface RowOptions {
 
 /** How SQL is run. */
 export interface QueryOptions extends SelectOptions {
-  /** Default: that of the server. */
+  /** Default: the only engine of the server, which is asked once; that of the server if it has several. */
   readonly engine?: EngineName | undefined;
   /** Values for `?` or `$1`. */
   readonly params?: readonly unknown[] | undefined;

@@ -88,7 +88,12 @@ export function exactJson(value: unknown): string {
   try {
     return writeExact(value);
   } catch (cause) {
-    if (!(cause instanceof InexactError)) throw cause;
-    throw new ClientError(cause.message, { code: 'inexact_value', hint: 'Send an Arrow table.', cause });
+    if (cause instanceof InexactError) {
+      throw new ClientError(cause.message, { code: 'inexact_value', hint: 'Send an Arrow table.', cause });
+    }
+    // JSON has no such value, or it contains itself.
+    if (!(cause instanceof TypeError)) throw cause;
+    const hint = 'Send numbers, strings, booleans, null, dates, and arrays and objects of them.';
+    throw new ClientError(cause.message, { code: 'invalid_argument', hint, cause });
   }
 }

@@ -160,6 +160,31 @@ describe('a frame', () => {
     await expect(client.drop('b')).rejects.toMatchObject({ code: 'handle_not_found' });
   });
 
+  test('is renamed, with its rows, unless the new handle is taken', async () => {
+    const { client } = await shared();
+    for (const handle of ['old', 'taken']) await client.put(handle, [{ x: handle }]);
+    expect(await client.rename('old', 'new')).toMatchObject({ handle: 'new', rows: 1 });
+    expect(await (await client.read('new')).rows()).toEqual([{ x: 'old' }]);
+    await expect(client.describe('old')).rejects.toMatchObject({ code: 'handle_not_found' });
+    await expect(client.rename('new', 'taken')).rejects.toMatchObject({ code: 'handle_exists', status: 409 });
+  });
+
+  test.each([
+    ['a function', () => 1],
+    ['a symbol', Symbol('x')],
+    ['a bigint behind toJSON', { toJSON: () => 1n }],
+  ])('with %s as a value is not sent', async (_name, value) => {
+    const { client } = await shared();
+    const refusal = { name: 'ClientError', code: 'invalid_argument' };
+    for (const row of [{ a: value }, { a: [1, value] }, { a: { b: value } }]) {
+      await expect(client.put('refused', [row])).rejects.toMatchObject(refusal);
+      await expect(client.put('refused', new Set([{ a: 1 }, row]))).rejects.toMatchObject(refusal);
+    }
+    await expect(client.query('select ?', { engine: 'local', params: [value] })).rejects.toMatchObject(refusal);
+    await expect(client.keep('select ?', { params: [value] })).rejects.toMatchObject(refusal);
+    await expect(client.describe('refused')).rejects.toMatchObject({ code: 'handle_not_found' });
+  });
+
   test('is written only if the condition holds', async () => {
     const { client } = await shared();
     const { version } = await client.put('x', [{ a: 1 }], { ifNew: true });
@@ -284,9 +309,33 @@ describe('SQL', () => {
     expect(await client.cancel('other')).toBe(false);
   });
 
-  test('is not sent to a database that the server does not have', async () => {
-    const { client } = await shared();
-    await expect(client.query('select 1')).rejects.toMatchObject({ code: 'tsdb_not_configured', status: 412 });
+  test('without an engine runs on the only one of the server; a request without one is refused', async () => {
+    const { client, server } = await shared();
+    expect(await (await client.query('select 1 as x')).rows()).toEqual([{ x: 1 }]);
+    expect((await client.queryArrow('select 1 as x')).numRows).toBe(1);
+    expect(String(await bytesOf(await client.queryStream('select 1 as x', { format: 'csv' })))).toBe('x\r\n1\r\n');
+    await expect(client.query('select 1', { engine: 'tsdb' })).rejects.toMatchObject({ code: 'tsdb_not_configured' });
+    const raw = await fetch(`${server.url}/exec?query=select+1&fmt=json`);
+    expect([raw.status, await raw.json()]).toMatchObject([412, { code: 'tsdb_not_configured' }]);
+  });
+
+  test('asks for the engines once, and names none if the server has several or does not say', async () => {
+    const asked: string[] = [];
+    const ask = (info: Response): Client => {
+      const fake: typeof fetch = async (input) => {
+        const { pathname, searchParams } = new URL(String(input));
+        asked.push(`${pathname} ${searchParams.get('engine')}`);
+        return pathname === '/info' ? info.clone() : Response.json({ columns: [], dataset: [], count: 0 });
+      };
+      return createClient({ url: 'http://localhost', fetch: fake });
+    };
+    const one = ask(Response.json({ engines: ['scheduler'] }));
+    for (const options of [{}, {}, { engine: 'local' as const }]) await (await one.query('x', options)).rows();
+    expect(asked.splice(0)).toEqual(['/info null', '/exec scheduler', '/exec scheduler', '/exec local']);
+    for (const info of [Response.json({ engines: ['local', 'tsdb'] }), Response.json({}, { status: 404 })]) {
+      await (await ask(info).query('x')).rows();
+      expect(asked.splice(0)).toEqual(['/info null', '/exec null']);
+    }
   });
 });
 

@@ -4,6 +4,7 @@ import { invalidResponse } from '../errors/cli-error.ts';
 const NO_FRAME = 'it does not describe a frame';
 const NO_COLUMN = 'a column has no name or no type';
 const NO_HEALTH = 'it is not the health of a data-frame server';
+const NO_INFO = 'it does not name the engines of a data-frame server';
 const NO_ACKNOWLEDGEMENT = 'it is neither a table nor an acknowledgement';
 
 const COLUMN = { name: v.string(NO_COLUMN), type: v.string(NO_COLUMN) };
@@ -48,8 +49,6 @@ export const FRAME_LIST = v.object(
   'it is not a list of frames',
 );
 
-const PART = v.optional(v.object({ status: v.string(NO_HEALTH) }, NO_HEALTH));
-
 /** The health of a server. */
 export const HEALTH = v.object(
   {
@@ -57,16 +56,23 @@ export const HEALTH = v.object(
     /** Missing, as all that follows, if the server shows it only to callers with a token. */
     version: v.optional(v.string(NO_HEALTH)),
     uptimeSeconds: v.optional(v.number(NO_HEALTH)),
-    /** The engine of SQL that names none. */
-    defaultEngine: v.optional(v.string(NO_HEALTH)),
-    /** The SQL engines. */
-    parts: v.optional(v.object({ tsdb: PART, local: PART }, NO_HEALTH)),
   },
   NO_HEALTH,
 );
 
 /** The health of a server. */
 export type Health = v.InferOutput<typeof HEALTH>;
+
+/** What a server can do. */
+export const INFO = v.object(
+  {
+    /** The engines that it has. */
+    engines: v.array(v.string(NO_INFO), NO_INFO),
+    /** The engine of SQL that names none. The server may not have it. */
+    defaultEngine: v.string(NO_INFO),
+  },
+  NO_INFO,
+);
 
 const TABLE_COLUMNS = v.array(v.object(COLUMN, NO_COLUMN), 'its columns are not a list');
 

@@ -65,8 +65,11 @@ function parseTokens(text: string, longs: Longs): Value {
   return next();
 }
 
-/** Writes a value as JSON without rounding. Throws for a number that JSON does not have. */
+/** Writes a value as JSON without rounding. Throws for a number that JSON does not have, and for what is not a value. */
 export function writeExact(value: unknown): string {
+  if (typeof value === 'function' || typeof value === 'symbol') {
+    throw new TypeError(`A ${typeof value} is not a value: ${shown(String(value))}.`);
+  }
   if (typeof value === 'bigint') return String(value);
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw new InexactError(`JSON has no number for ${value}.`);
