@@ -23,6 +23,11 @@ const FAULTS = [
     'Invalid Error: BYTE_STREAM_SPLIT encoding is only supported for FLOAT or DOUBLE data',
     'a column has the encoding BYTE_STREAM_SPLIT, which is supported only for FLOAT and DOUBLE',
   ],
+  [
+    'Conversion Error: Could not convert Timestamp(MS) to Timestamp(US)',
+    'a timestamp is outside of the range of microseconds',
+  ],
+  ['Invalid Error: Decode bit width too large', 'decode bit width too large'],
   ['IO Error: MAP_KEY_VALUE needs to be repeated', 'MAP_KEY_VALUE needs to be repeated'],
   [
     'Invalid Input Error: Failed to read Parquet file "/frames/a.parquet": row group does not have enough columns',

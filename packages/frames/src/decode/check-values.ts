@@ -1,12 +1,13 @@
 import { quoted } from '@svc/errors/internal';
 import { DataType, DateUnit, type Field } from 'apache-arrow';
-import { childrenOf, typeOf, valueTypeOf } from '../arrow-types.ts';
+import { childrenOf, typeOf } from '../arrow-types.ts';
 import type { Loading } from './arrow/arrow-buffers.ts';
 import { type ColumnData, isNullAt } from '../columns/column-data.ts';
 
 /**
  * Refuses values that the schema does not allow, in a column, in its children, or in dictionary values: nulls where there
- * can be none, and date64 values that are not whole days. The children of a null row may contain anything.
+ * can be none, and date64 values that are not whole days. The children of a null row may contain anything. The dates of
+ * a dictionary are checked when it is loaded.
  */
 export function checkValues(field: Field, column: ColumnData, { dictionary, fault }: Loading): void {
   if (cannotBeNull(field) && column.nullCount > 0) {
@@ -31,8 +32,8 @@ const DATE_HINT = 'A date64 value is a multiple of 86400000 ms. Cast the column 
 interface Suspect {
   readonly field: Field;
   readonly isNull: (row: number) => boolean;
-  /** The date of a row. Undefined if all dates are whole days. */
-  readonly millisOf: ((row: number) => bigint) | undefined;
+  /** The values of a date64 column. Undefined if all are whole days. */
+  readonly dates: BigInt64Array | undefined;
   readonly children: readonly Suspect[];
   /** The start of a row's values in the children. */
   readonly startOf: (row: number) => number;
@@ -45,15 +46,13 @@ function suspectOf(field: Field, column: ColumnData, dictionary: Loading['dictio
   const children = (column.children ?? []).flatMap((child, i) => suspectOf(fields[i], child, dictionary) ?? []);
   const values = DataType.isDictionary(type) ? dictionary(type.id) : undefined;
   const hasNulls = column.nullCount > 0 || (values !== undefined && values.nullCount > 0);
-  const dates = brokenDates(type, values ?? column);
+  const dates = brokenDates(type, column);
   if (children.length === 0 && dates === undefined && !(cannotBeNull(field) && hasNulls)) return undefined;
   const isNull = (row: number): boolean =>
     isNullAt(column, row) || (values !== undefined && isNullAt(values, Number(column.values?.[row])));
-  const millisOf =
-    dates && ((row: number): bigint => dates[values === undefined ? row : Number(column.values?.[row])] ?? 0n);
   const { offsets } = column;
   const perRow = DataType.isFixedSizeList(type) ? type.listSize : 1;
-  return { field, isNull, millisOf, children, startOf: (row) => (offsets ? Number(offsets[row]) : row * perRow) };
+  return { field, isNull, dates, children, startOf: (row) => (offsets ? Number(offsets[row]) : row * perRow) };
 }
 
 /** The first value that is not allowed: a date, or else a null in the field `name`. */
@@ -64,13 +63,13 @@ interface Fault {
 
 /** Finds the first value that is not allowed, in a range of rows. */
 function findFault(suspect: Suspect, from: number, to: number): Fault | undefined {
-  const { field, isNull, millisOf, children, startOf } = suspect;
+  const { field, isNull, dates, children, startOf } = suspect;
   for (let row = from; row < to; row++) {
     if (isNull(row)) {
       if (cannotBeNull(field)) return { name: field.name };
       continue;
     }
-    const millis = millisOf?.(row);
+    const millis = dates?.[row];
     if (millis !== undefined && !isWholeDay(millis)) return { name: field.name, millis };
     for (const child of children) {
       const found = findFault(child, startOf(row), startOf(row + 1));
@@ -87,8 +86,7 @@ function cannotBeNull({ nullable, type }: Field): boolean {
 
 /** Returns the values of a date64 column if one is not a whole day; perhaps only the unused value of a null. */
 function brokenDates(type: DataType, { values }: ColumnData): BigInt64Array | undefined {
-  const dateType = DataType.isDictionary(type) ? valueTypeOf(type) : type;
-  if (!DataType.isDate(dateType) || dateType.unit !== DateUnit.MILLISECOND || values === undefined) return undefined;
+  if (!DataType.isDate(type) || type.unit !== DateUnit.MILLISECOND || values === undefined) return undefined;
   const dates = new BigInt64Array(values.buffer, values.byteOffset, values.byteLength / 8);
   return dates.every(isWholeDay) ? undefined : dates;
 }

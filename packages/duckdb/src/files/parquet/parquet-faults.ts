@@ -26,6 +26,11 @@ const PARQUET_FAULTS: readonly (readonly [pattern: RegExp, fault: string, hint: 
     'a column has the encoding BYTE_STREAM_SPLIT, which is supported only for FLOAT and DOUBLE',
     'Write the column in another encoding, for example PLAIN or with a dictionary.',
   ],
+  [
+    /Could not convert Timestamp/i,
+    'a timestamp is outside of the range of microseconds',
+    'Change the value, or cast the column to a type that has it, such as string.',
+  ],
   [/Footer length error/i, 'the length of its footer is wrong', CUT_OFF],
   [
     /enough bytes|bytes from location|bytes outside file|Could not read from file .*Invalid argument/i,
@@ -59,6 +64,7 @@ function reasonOf(message: string): string {
   const reason = line
     .replace(/^[A-Z][\w ]*? Error: /, '')
     .replace(/^Failed to read (?:Parquet )?file "[^"]*": /i, '')
-    .replace(/[.!\s]+$/, '');
+    .replace(/[.!?\s]+$/, '')
+    .replace(/^[A-Z](?=[a-z ])/, (first) => first.toLowerCase());
   return /[/\\]|[^\x20-\x7e]/.test(reason) ? '' : reason;
 }

@@ -255,20 +255,15 @@ describe('a date64 value that is not a whole day is invalid_data', () => {
     expect(decodeArrowBody(columnStream(items(bits(1)))).rows[1]).toEqual({ a: null });
   });
 
-  test('in a dictionary, if a row has it', () => {
-    const type = new Dictionary(new DateMillisecond(), new Int32(), 0);
-    const of = (indices: number[]) =>
-      columnStream(
-        makeData({
-          type,
-          length: indices.length,
-          nullCount: 0,
-          data: Int32Array.from(indices),
-          dictionary: new Vector([dates([DAY, -1n])]),
-        }),
-      );
-    expect(arrowRefusal(of([0, 1])).message).toBe(NOT_A_DAY);
-    expect(decodeArrowBody(of([0, 0])).rows).toHaveLength(2);
+  test('in a dictionary', () => {
+    const data = makeData({
+      type: new Dictionary(new DateMillisecond(), new Int32(), 0),
+      length: 1,
+      nullCount: 0,
+      data: Int32Array.of(0),
+      dictionary: new Vector([dates([DAY, -1n])]),
+    });
+    expect(arrowRefusal(columnStream(data)).message).toBe(NOT_A_DAY.replace('record batch 1', 'dictionary 0'));
   });
 
   test.each([DAY, -DAY, 0n])('%d is a day', (millis) => {
