@@ -9,6 +9,7 @@ import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { createAccessLog } from './observers/access-log.ts';
 import { combineObservers } from './observers/combine-observers.ts';
 import { createLogObserver } from './observers/log-observer.ts';
+import { sampleRefusals } from './observers/sample-refusals.ts';
 import { createSlowQueryLog } from './observers/slow-query-log.ts';
 import type { Log } from './observers/log.ts';
 import type { ListenerTls } from './parts/open-tls.ts';
@@ -54,7 +55,8 @@ export interface StartOptions {
 export async function startServer(config: Config, log: Log, options: StartOptions): Promise<RunningServer> {
   const { version, authenticator, tls, audit, traces, child, steps } = options;
   const metrics = createMetrics(config.metrics, { version, hasCallers: authenticator !== undefined });
-  const observe = createObserver(config, log, { traces, audit, metrics });
+  const refusals = sampleRefusals(createObserver(config, log, { traces, audit, metrics }));
+  const { observe } = refusals;
   const [opened, scheduler, { createConfiguredService }, { createHttpServers }] = await Promise.all([
     openStore(config, { log, observe, child }),
     config.scheduler.url === undefined ? undefined : import('./parts/open-scheduler.ts'),
@@ -106,6 +108,7 @@ export async function startServer(config: Config, log: Log, options: StartOption
     tls?.files.close();
     metrics?.close();
     await shutdown({ ...running, grpc });
+    refusals.flush();
   };
   await grpc.listenOn(grpcAddress);
   isStarting = false;

@@ -7,7 +7,7 @@ import { createClient, Metadata } from 'nice-grpc';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, doGet } from './flight-client.ts';
 import { basic, bearer, CALLERS, callersFileOf, callerWith, EVERY_CALLER, type TestCaller } from './callers.ts';
-import { runToEnd, sendRaw, type ServerProcess, startProcess, testFile } from './server-process.ts';
+import { type LogLine, runToEnd, sendRaw, type ServerProcess, startProcess, testFile } from './server-process.ts';
 import { allEntries } from './ways-in/entries.ts';
 import { FORWARDED_WAYS } from './ways-in/forwarded-ways.ts';
 import { nameOf, RESPONSES, type Target } from './ways-in/way.ts';
@@ -192,8 +192,9 @@ test('the log says who changed what, and why a caller was refused', async () => 
   const put = await server.logged(({ message, requestId }) => message === 'frame_put' && requestId === 'audited');
   expect(put).toMatchObject({ tenant: 'alpha', caller, handle: 'audited' });
   await server.fetch('/frames', { headers: { authorization: 'Bearer x', 'x-request-id': 'refused' } });
-  const refused = await server.logged(({ requestId }) => requestId === 'refused');
-  expect(refused).toMatchObject({ message: 'caller_refused', reason: 'The token is unknown, wrong or revoked.' });
+  const isRefused = ({ message, requestId }: LogLine) => message === 'caller_refused' && requestId === 'refused';
+  const refused = await server.logged(isRefused);
+  expect(refused).toMatchObject({ client: '127.0.0.1', reason: 'The token is unknown, wrong or revoked.' });
 });
 
 /** The processes that the server started, and theirs. */

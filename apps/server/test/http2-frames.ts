@@ -14,8 +14,13 @@ export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 /** The default HTTP/2 settings of a client. */
 export const SETTINGS = http2Frame(4, 0, new Uint8Array(0));
 
-/** The headers of a gRPC call on stream 1. */
-export function grpcHeaders(path: string): Buffer {
+/** Cancels a stream. */
+export function rstStream(stream: number): Buffer {
+  return http2Frame(3, stream, Buffer.of(0, 0, 0, 8));
+}
+
+/** The headers of a gRPC call on a stream. */
+export function grpcHeaders(path: string, stream = 1): Buffer {
   const fields = [
     [':method', 'POST'],
     [':scheme', 'http'],
@@ -27,7 +32,7 @@ export function grpcHeaders(path: string): Buffer {
   // HPACK: literal fields with literal names, none of them longer than 126 bytes.
   const text = (value: string): Buffer => Buffer.from([value.length, ...Buffer.from(value)]);
   const block = fields.flatMap(([name = '', value = '']) => [Buffer.of(0), text(name), text(value)]);
-  return http2Frame(1, 1, Buffer.concat(block), END_HEADERS);
+  return http2Frame(1, stream, Buffer.concat(block), END_HEADERS);
 }
 
 /** One gRPC message on stream 1, with which the client half-closes the call if `isLast`. */
@@ -35,6 +40,14 @@ export function grpcMessage(message: Uint8Array, { isLast }: { readonly isLast: 
   const head = Buffer.alloc(5);
   head.writeUInt32BE(message.length, 1);
   return http2Frame(0, 1, Buffer.concat([head, message]), isLast ? END_STREAM : 0);
+}
+
+/** Returns the error code of the GOAWAY among the bytes of a server; undefined if there is none. */
+export function goawayCode(bytes: Buffer): number | undefined {
+  for (let at = 0; at + 17 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) {
+    if (bytes[at + 3] === 7) return bytes.readUInt32BE(at + 13);
+  }
+  return undefined;
 }
 
 /** Whether the bytes of a server contain headers that end a stream. */

@@ -1,10 +1,11 @@
+import { constants } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { FrameServiceDefinition, HealthDefinition } from '@svc/proto';
 import { ChannelCredentials, createChannel, createClient, Metadata } from 'nice-grpc';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createTestAuthority } from '../../../tools/test-certificates.js';
 import { createCaller } from './callers.ts';
-import { grpcHeaders, grpcMessage, PREFACE, SETTINGS } from './http2-frames.ts';
+import { goawayCode, grpcHeaders, grpcMessage, PREFACE, rstStream, SETTINGS } from './http2-frames.ts';
 import { type ServerProcess, startProcess, testFile } from './server-process.ts';
 import { fetchTls } from './tls-client.ts';
 
@@ -86,6 +87,38 @@ describe('more idle clients without credentials than there are slots', () => {
     await Promise.all([openSockets(http, 150, ''), openSockets(grpc, 150, '')]);
     expect(await listFrames(withTls, ChannelCredentials.createSsl(Buffer.from(authority.cert)))).toEqual([]);
     expect((await fetchTls(withTls, '/ping', { ca: authority.cert })).status).toBe(200);
+  });
+});
+
+describe('refused calls', () => {
+  const LIST = `/${FrameServiceDefinition.fullName}/ListFrames`;
+  const FLOOD = Array.from({ length: 2000 }, (_, i) => [grpcHeaders(LIST, 2 * i + 1), rstStream(2 * i + 1)]).flat();
+
+  test('2,000 on one connection close it with GOAWAY, and leave few lines with their count', async () => {
+    const server = await start();
+    const [socket] = await openSockets(portsOf(server).grpc, 1, Buffer.concat([PREFACE, SETTINGS, ...FLOOD]));
+    const chunks: Buffer[] = [];
+    socket?.on('data', (data: Buffer) => void chunks.push(data));
+    await expect.poll(() => socket !== undefined && isClosed(socket), { timeout: 20_000 }).toBe(true);
+    expect(goawayCode(Buffer.concat(chunks))).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    for (const message of ['caller_refused', 'audit']) {
+      await server.logged((line) => line.message === message && line['count'] !== undefined);
+      const lines = server.log.filter((line) => line.message === message);
+      expect(lines.length).toBeLessThan(10);
+      expect(lines.every((line) => line['client'] === '127.0.0.1')).toBe(true);
+      const counted = lines.map((line) => Number(line['count'] ?? 1)).reduce((sum, count) => sum + count, 0);
+      expect(counted).toBe(100);
+    }
+    expect(await listFrames(server)).toEqual([]);
+  });
+
+  test('over HTTP are counted in the audit up to the last one before a stop', async () => {
+    const server = await start();
+    for (let i = 0; i < 30; i += 1) expect((await server.fetch('/frames')).status).toBe(401);
+    server.child.kill('SIGTERM');
+    await server.exited;
+    const lines = server.log.filter((line) => line.message === 'audit');
+    expect(lines.map((line) => Number(line['count'] ?? 1)).reduce((sum, count) => sum + count, 0)).toBe(30);
   });
 });
 

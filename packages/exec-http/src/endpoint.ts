@@ -149,7 +149,7 @@ function findCaller(
 /** Returns the response to a request that was not authenticated; undefined if it may go on without a caller. */
 function refused(
   thrown: unknown,
-  { requestId, operation, trace }: HttpCall,
+  { requestId, operation, client, trace }: HttpCall,
   authorization: string | undefined,
   { service, authenticate, access }: EndpointOptions,
 ): EndpointResponse | undefined {
@@ -157,7 +157,8 @@ function refused(
   if (error.code !== 'unauthenticated') return { error };
   // The service observes its own refusals.
   if (authenticate !== undefined) {
-    service.observe({ kind: 'caller_refused', requestId, operation, reason: error.message, ...(trace && { trace }) });
+    const known = { ...(client && { client }), ...(trace && { trace }) };
+    service.observe({ kind: 'caller_refused', requestId, operation, reason: error.message, ...known });
   }
   if (authorization !== undefined) return { error, headers: { 'www-authenticate': INVALID_TOKEN_CHALLENGE } };
   return access === 'optional' ? undefined : { error };

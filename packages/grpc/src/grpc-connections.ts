@@ -111,7 +111,10 @@ export function trackConnections(listener: Server, options: TrackConnectionsOpti
       const connection = session && bySession.get(session);
       if (connection === undefined) return;
       connection.refusedCalls += 1;
-      if (connection.refusedCalls >= MAX_REFUSED_CALLS) connection.session.destroy(undefined, ENHANCE_YOUR_CALM);
+      if (connection.refusedCalls !== MAX_REFUSED_CALLS) return;
+      connection.session.goaway(ENHANCE_YOUR_CALM);
+      // At once: calls that have arrived together are not looked at.
+      connection.session.destroy();
     },
     closeIdle() {
       handshakes?.destroy();

@@ -18,8 +18,9 @@ export function createAuthentication({
 }: AuthenticationParts): Pick<Service, 'authenticate' | 'authorize'> {
   function refuse(error: unknown, context: AuthenticationContext): never {
     if (error instanceof ServiceError && error.code === 'unauthenticated') {
-      const { requestId, operation = null, trace } = context;
-      observe({ kind: 'caller_refused', requestId, operation, reason: error.message, ...(trace && { trace }) });
+      const { requestId, operation = null, client, trace } = context;
+      const known = { ...(client && { client }), ...(trace && { trace }) };
+      observe({ kind: 'caller_refused', requestId, operation, reason: error.message, ...known });
     }
     throw error;
   }

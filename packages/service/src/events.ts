@@ -114,6 +114,10 @@ export type ServiceEvent =
       readonly requestId: string;
       readonly operation: string | null;
       readonly reason: string;
+      /** Omitted if the connection is not known. */
+      readonly client?: Client;
+      /** The number of refusals that the event stands for; the other fields are those of the last one. Omitted: 1. */
+      readonly count?: number;
       readonly trace?: TraceContext;
     }
   /** A write of a frame or SQL for the time-series database, successful or not, or a use of the permission `admin`. */

@@ -2,6 +2,7 @@ import type { Credentials } from '@svc/auth';
 import type { ErrorCode } from '@svc/errors';
 import type {
   Call,
+  Client,
   Caller,
   CsvOptions,
   FrameFile,
@@ -247,6 +248,7 @@ export interface AuthenticationContext {
   readonly requestId: string;
   /** `GET /exec`, or the full name of the RPC. */
   readonly operation?: string | null;
+  readonly client?: Client | undefined;
   readonly trace?: TraceContext | undefined;
 }
 

@@ -18,6 +18,10 @@ export type AuditLine = Readonly<{
   outcome: string;
   /** Why credentials were refused. */
   reason?: string;
+  /** The address of a client without valid credentials. Missing if it is not known. */
+  client?: string;
+  /** The number of refusals that the line stands for; the other fields are those of the last one. Missing: 1. */
+  count?: number;
 }>;
 
 /** A file of audit lines, in JSON. Writing does not wait for the disk. */

@@ -26,9 +26,10 @@ function lineOf(event: ServiceEvent): AuditLine | undefined {
     const names = { handle, ...(newHandle !== undefined && { newHandle }) };
     return { time, requestId, ...traceIdOf(event), tenant, caller, operation, ...names, outcome };
   }
-  const { requestId, operation, reason } = event;
+  const { requestId, operation, reason, client, count } = event;
   const nothing = { tenant: null, caller: null, handle: null };
-  return { time, requestId, ...traceIdOf(event), ...nothing, operation, outcome: 'unauthenticated', reason };
+  const known = { ...(client && { client: client.address }), ...(count !== undefined && { count }) };
+  return { time, requestId, ...traceIdOf(event), ...nothing, operation, outcome: 'unauthenticated', reason, ...known };
 }
 
 function traceIdOf({ trace }: Pick<EventSource, 'trace'>): { readonly traceId?: string } {

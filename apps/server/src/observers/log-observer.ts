@@ -102,6 +102,7 @@ function fieldsOf(event: ServiceEvent): LogFields {
     const ms = fields[name];
     if (typeof ms === 'number') fields[name] = roundMs(ms);
   }
+  if ('client' in event) fields['client'] = event.client?.address;
   if ('trace' in event) {
     delete fields['trace'];
     fields['traceId'] = event.trace?.traceId;
