@@ -13,7 +13,7 @@ import { unionsAsStructs } from './unions/union-schema.ts';
 
 /** Options of `createDecoders`. */
 export interface DecodersOptions {
-  /** The number of bodies decoded concurrently, three quarters of them for one tenant; others wait. Default 16. */
+  /** The number of bodies decoded concurrently, one for each core for a tenant (at least 4); others wait. Default 16. */
   readonly maxWorkers?: number;
   /** The memory limit of all bodies being decoded together, in bytes; more is `out_of_memory`. Default: no limit. */
   readonly maxBytes?: number;

@@ -31,6 +31,11 @@ export function createFileHandler(
 ): FileHandler {
   const opened = open(settings, database);
   let openedForUploads: ReturnType<typeof open> | undefined;
+  const forUploads = (): ReturnType<typeof open> => (openedForUploads ??= open(uploadSettings, openDatabase()));
+  const returnMemoryLater = createMemoryReturn(async () => {
+    const limit = uploadSettings.find((sql) => sql.startsWith('SET memory_limit'));
+    if (limit !== undefined) await (await forUploads()).connection.run(limit);
+  });
   const verifier = createFileVerifier();
   const longReads = createLongReads();
   // Avoid an unhandled rejection; each request awaits `opened` itself.
@@ -41,9 +46,7 @@ export function createFileHandler(
       if (request.checks !== undefined) active.spans?.step('verify');
       await verifier.verify(request.checks ?? [], active.signal);
       if (request.op === 'verify') return verifier.verify(request.files, active.signal, request.again);
-      const { instance, uploads, openedMs } = await (isUpload
-        ? (openedForUploads ??= open(uploadSettings, openDatabase()))
-        : opened);
+      const { instance, uploads, openedMs } = await (isUpload ? forUploads() : opened);
       active.spans?.started(openedMs);
       if (active.signal.aborted) throw new CancelledError();
       // One per request: a second statement on a connection ends the result of the first.
@@ -67,6 +70,7 @@ export function createFileHandler(
         if (!isDone) await endResult(connection);
         connection.disconnectSync();
         freeMemory();
+        returnMemoryLater();
       }
     },
   };
@@ -76,11 +80,13 @@ async function open(settings: readonly string[], database: Promise<Database>): P
   const instance = new DuckDBInstance(await database);
   const connection = await instance.connect();
   await connection.run(settings.join(';'));
-  return { instance, uploads: createUploads(instance, connection), openedMs: monotonicMs() };
+  return { instance, connection, uploads: createUploads(instance, connection), openedMs: monotonicMs() };
 }
 
 interface OpenDatabase {
   readonly instance: Instance;
+  /** For settings. */
+  readonly connection: DuckDBConnection;
   readonly uploads: Uploads;
   /** When the database was ready, by `monotonicMs`. */
   readonly openedMs: number;
@@ -97,6 +103,32 @@ function freeMemory(): void {
   freedAt = now;
   // After the request is done, so that nothing refers to its objects.
   setImmediate(() => collectGarbage());
+}
+
+/** A child of this size returns no memory. */
+const KEPT_BYTES = 160 * 1024 * 1024;
+/** Memory is returned when the child has grown by this factor since the last time. */
+const GROWTH = 1.25;
+
+/**
+ * Returns a function that returns freed memory to the system a little later, if there may be much. A wide file leaves some
+ * hundred MB with the allocator, in many pieces: DuckDB trims it when its limit is set (357 MB to 91 after four files of
+ * 5000 columns).
+ */
+function createMemoryReturn(trim: () => Promise<void>): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  let leftBytes = 0;
+  return () => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      const { rss } = process.memoryUsage;
+      if (rss() < Math.max(KEPT_BYTES, GROWTH * leftBytes)) return;
+      collectGarbage();
+      trim()
+        .catch(() => undefined)
+        .finally(() => (leftBytes = rss()));
+    }, FREE_EVERY_MS).unref();
+  };
 }
 
 interface Tools {

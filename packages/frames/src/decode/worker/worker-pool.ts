@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { onAbort, ServiceError } from '@svc/errors';
 import { type CallSource, tenantShare } from '../../caller-groups.ts';
 import { createSemaphore } from '../../semaphore.ts';
@@ -40,6 +41,9 @@ export interface WorkerPoolOptions {
 /** With this many workers, a short body waits for one: a start costs more than to decode many of them. */
 const ENOUGH_FOR_SHORT = 2;
 
+/** A tenant may use a worker for each core, and at least this many. More of them would take time from the main thread. */
+const MIN_PER_TENANT = 4;
+
 /** A body that waits for a worker. */
 interface Waiter extends Resolvers<WorkerLink> {
   /** Whether no worker should be started for it. */
@@ -56,7 +60,8 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const waiters = new Set<Waiter>();
   const patience = createPatience(waiters, shortWaitMs, serveNext);
   /** A body waits here first: those that wait for a worker are few then, and no tenant has them all. */
-  const turns = createSemaphore(maxWorkers, tenantShare(maxWorkers));
+  const perTenant = Math.min(tenantShare(maxWorkers), Math.max(MIN_PER_TENANT, availableParallelism()));
+  const turns = createSemaphore(maxWorkers, perTenant);
   const endTurn = new Map<WorkerLink, () => void>();
   /** Ends the waiting of bodies that have no worker yet. */
   const limits = new Set<AbortController>();
@@ -128,7 +133,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
       const limit = new AbortController();
       limits.add(limit);
       const stopListening = onAbort(signal, () => limit.abort(cancelledUpload(signal?.reason)));
-      const timer = setTimeout(() => limit.abort(busyError(tenantShare(maxWorkers), waitTimeoutMs)), waitTimeoutMs);
+      const timer = setTimeout(() => limit.abort(busyError(perTenant, waitTimeoutMs)), waitTimeoutMs);
       try {
         return await acquire(limit.signal, body);
       } finally {

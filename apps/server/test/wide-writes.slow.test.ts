@@ -1,0 +1,96 @@
+// Wide and many writes of one tenant do not take the file engine away from another.
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { bearer, callersFileOf, createCaller } from './callers.ts';
+import { type ServerProcess, startProcess, testFile } from './server-process.ts';
+
+const names = Array.from({ length: 5000 }, (_, i) => `c${i}`);
+/** The columns of a wide upload in a flood: enough to be written alone, few enough for a test. */
+const wide = names.slice(0, 2100);
+/** The wide uploads of a flood: more than are written at once. */
+const FLOOD = 20;
+/** Beside a flood, the small writes of another tenant. */
+const SMALL = 3;
+
+interface TwoTenants {
+  readonly server: ServerProcess;
+  readonly alpha: Readonly<Record<string, string>>;
+  readonly beta: Readonly<Record<string, string>>;
+}
+
+async function startTwo(): Promise<TwoTenants> {
+  const [alpha, beta] = [createCaller('alpha', ['read', 'write']), createCaller('beta', ['read', 'write'])];
+  const file = testFile('callers.toml', callersFileOf({ alpha, beta }));
+  const server = await startProcess({ env: { SERVICE_AUTH_CALLERS_FILE: file } });
+  return { server, alpha: { authorization: bearer(alpha.token) }, beta: { authorization: bearer(beta.token) } };
+}
+
+const linesOf = (tables: number, columns: number): string =>
+  Array.from({ length: tables }, (_, t) => `t${t} ${names.slice(0, columns).join('=1,')}=1\n`).join('');
+
+/** The largest resident memory of a child of the server, in MB. */
+function childMb({ child }: ServerProcess): number {
+  const sizes = readdirSync('/proc')
+    .filter((pid) => /^\d+$/.test(pid))
+    .map((pid) => {
+      try {
+        const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+        const isChild = new RegExp(`^PPid:\\s+${child.pid}$`, 'm').test(status);
+        return isChild ? Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024 : 0;
+      } catch {
+        // It has ended.
+        return 0;
+      }
+    });
+  return Math.max(...sizes);
+}
+
+const endedChildren = ({ log }: ServerProcess) =>
+  log.filter(({ message }) => message.startsWith('A process of the engine has ended'));
+
+test.each([
+  ['20 tables of 5000 columns', 20, 5000],
+  ['1000 tables of 500 columns', 1000, 500],
+])('lines with more columns than a request may have are refused before anything is stored: %s', async (_, ...size) => {
+  const { server, alpha } = await startTwo();
+  const response = await server.fetch('/write', { method: 'POST', headers: alpha, body: linesOf(...size) });
+  expect([response.status, await response.json()]).toMatchObject([
+    413,
+    { code: 'payload_too_large', hint: expect.stringContaining('Send fewer tables, columns or lines') },
+  ]);
+  expect(await (await server.fetch('/frames', { headers: alpha })).json()).toMatchObject({ frames: [] });
+});
+
+const row = Object.fromEntries(wide.map((name, i) => [name, i]));
+const FORMATS: Readonly<Record<string, readonly [path: string, type: string, body: string]>> = {
+  lines: ['/write', 'text/plain', linesOf(1, wide.length)],
+  csv: ['/frames/wide', 'text/csv', `${wide.join()}\n${wide.map(() => 1).join()}\n`],
+  json: ['/frames/wide', 'application/json', JSON.stringify([row, row])],
+};
+
+test.runIf(process.platform === 'linux').each(Object.keys(FORMATS))(
+  'a flood of wide uploads does not delay the small writes of another tenant: %s',
+  async (format) => {
+    const { server, alpha, beta } = await startTwo();
+    const [path, type, body] = FORMATS[format] ?? ['', '', ''];
+    let ended = 0;
+    const send = async (i: number): Promise<number> => {
+      const url = path === '/write' ? path : `${path}${i}`;
+      const headers = { ...alpha, 'content-type': type };
+      const response = await server.fetch(url, { method: path === '/write' ? 'POST' : 'PUT', headers, body });
+      await response.text();
+      ended += 1;
+      return response.status;
+    };
+    const flood = Promise.all(Array.from({ length: FLOOD }, (_, i) => send(i)));
+    for (let i = 0; i < SMALL; i++) {
+      expect((await server.put(`small${i}`, [{ a: i }], { headers: beta })).status).toBe(201);
+    }
+    expect(ended).toBeLessThan(FLOOD / 2);
+    // On a busy machine the flood itself may wait for a decoder for too long.
+    const success = path === '/write' ? 204 : 201;
+    expect((await flood).filter((status) => status !== success && status !== 503)).toEqual([]);
+    expect(endedChildren(server)).toEqual([]);
+    await expect.poll(() => childMb(server), { timeout: 60_000 }).toBeLessThan(200);
+  },
+);
