@@ -4,9 +4,8 @@ import { expect, test } from 'vitest';
 import { bearer, callersFileOf, createCaller } from './callers.ts';
 import { type ServerProcess, startProcess, testFile } from './server-process.ts';
 
-const names = Array.from({ length: 5000 }, (_, i) => `c${i}`);
-/** The columns of a wide upload in a flood: enough to be written alone, few enough for a test. */
-const wide = names.slice(0, 2100);
+/** The columns of a wide upload: enough to be written alone, few enough for a test. */
+const wide = Array.from({ length: 2100 }, (_, i) => `c${i}`);
 /** The wide uploads of a flood: more than are written at once. */
 const FLOOD = 20;
 /** Beside a flood, the small writes of another tenant. */
@@ -24,9 +23,6 @@ async function startTwo(): Promise<TwoTenants> {
   const server = await startProcess({ env: { SERVICE_AUTH_CALLERS_FILE: file } });
   return { server, alpha: { authorization: bearer(alpha.token) }, beta: { authorization: bearer(beta.token) } };
 }
-
-const linesOf = (tables: number, columns: number): string =>
-  Array.from({ length: tables }, (_, t) => `t${t} ${names.slice(0, columns).join('=1,')}=1\n`).join('');
 
 /** The largest resident memory of a child of the server, in MB. */
 function childMb({ child }: ServerProcess): number {
@@ -48,22 +44,9 @@ function childMb({ child }: ServerProcess): number {
 const endedChildren = ({ log }: ServerProcess) =>
   log.filter(({ message }) => message.startsWith('A process of the engine has ended'));
 
-test.each([
-  ['20 tables of 5000 columns', 20, 5000],
-  ['1000 tables of 500 columns', 1000, 500],
-])('lines with more columns than a request may have are refused before anything is stored: %s', async (_, ...size) => {
-  const { server, alpha } = await startTwo();
-  const response = await server.fetch('/write', { method: 'POST', headers: alpha, body: linesOf(...size) });
-  expect([response.status, await response.json()]).toMatchObject([
-    413,
-    { code: 'payload_too_large', hint: expect.stringContaining('Send fewer tables, columns or lines') },
-  ]);
-  expect(await (await server.fetch('/frames', { headers: alpha })).json()).toMatchObject({ frames: [] });
-});
-
 const row = Object.fromEntries(wide.map((name, i) => [name, i]));
 const FORMATS: Readonly<Record<string, readonly [path: string, type: string, body: string]>> = {
-  lines: ['/write', 'text/plain', linesOf(1, wide.length)],
+  lines: ['/write', 'text/plain', `t ${wide.join('=1,')}=1\n`],
   csv: ['/frames/wide', 'text/csv', `${wide.join()}\n${wide.map(() => 1).join()}\n`],
   json: ['/frames/wide', 'application/json', JSON.stringify([row, row])],
 };

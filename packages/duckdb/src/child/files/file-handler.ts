@@ -121,7 +121,7 @@ function createMemoryReturn(trim: () => Promise<void>): () => void {
   return () => {
     timer ??= setTimeout(() => {
       timer = undefined;
-      const { rss } = process.memoryUsage;
+      const rss = (): number => process.memoryUsage.rss();
       if (rss() < Math.max(KEPT_BYTES, GROWTH * leftBytes)) return;
       collectGarbage();
       trim()

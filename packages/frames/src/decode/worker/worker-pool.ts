@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { onAbort, ServiceError } from '@svc/errors';
+import { abortError, onAbort, ServiceError } from '@svc/errors';
 import { type CallSource, tenantShare } from '../../caller-groups.ts';
 import { createSemaphore } from '../../semaphore.ts';
 import { cancelledUpload } from './cancelled-upload.ts';
@@ -104,7 +104,7 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
     const stopListening = onAbort(signal, () => {
       // Remove it at once: a worker handed to a waiter that has given up would leak.
       waiters.delete(waiter);
-      waiter.reject(signal.reason);
+      waiter.reject(abortError(signal.reason));
     });
     try {
       return await waiter.promise;
