@@ -15,13 +15,20 @@ export class ChildCrash extends Error {
   readonly isOutOfMemory: boolean;
   /** Whether it was killed because it stopped responding. */
   readonly hasHung: boolean;
+  /** Whether the system killed it because the memory of its control group, or of the machine, was used up. */
+  readonly isOomKill: boolean;
 
-  constructor(reason: string, lastWords: string, hasHung = false) {
-    super(`The engine child ended (${reason}): ${lastWords}`);
+  constructor(reason: string, lastWords: string, { hasHung = false, isOomKill = false } = {}) {
+    super(`The engine child ended (${reason}${isOomKill ? ', out of memory in its cgroup' : ''}): ${lastWords}`);
     this.hasHung = hasHung;
-    this.isOutOfMemory = /out of memory|bad_alloc|cannot allocate|allocation failed/i.test(lastWords);
+    this.isOomKill = isOomKill;
+    this.isOutOfMemory = isOomKill || /out of memory|bad_alloc|cannot allocate|allocation failed/i.test(lastWords);
   }
 }
+
+/** What to do about `isOomKill`. */
+export const OOM_KILL_HINT =
+  'Sending it again will not help. Ask for less at once, or give the server more memory: the operator can raise the limit of its container or service, or lower storage.cache_size_gb, sql.memory_gb and sql.max_concurrent.';
 
 /** Whether a request ran out of memory in a child that is still alive. */
 export function isOutOfMemory(error: unknown): boolean {

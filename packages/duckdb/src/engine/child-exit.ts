@@ -1,5 +1,6 @@
 import type { ChildExitReason, RequestOrigin } from '@svc/frames';
 import { ChildCrash } from './child-errors.ts';
+import { createOomKills, type OomKills } from './oom-kills.ts';
 
 /** How a child ended. */
 export interface ChildEnd {
@@ -24,11 +25,15 @@ export interface ChildExit {
    */
   plan(reason: ChildExitReason | undefined, error?: ChildCrash): void;
   /** The child is gone. Without a plan, it has crashed. Returns the error of its requests, those in flight. */
-  over(reason: string, lastWords: string, inFlight: readonly Owned[]): ChildCrash;
+  over(reason: string, lastWords: string, signal: NodeJS.Signals | null, inFlight: readonly Owned[]): ChildCrash;
 }
+
+/** Shared by all children: the system counts the kills of the whole group. */
+let oomKills: OomKills | undefined;
 
 /** Creates the end of a child that was just started. */
 export function createChildExit(): ChildExit {
+  const kills = (oomKills ??= createOomKills());
   let crash: ChildCrash | undefined;
   let planned: ChildExitReason | undefined;
   let settle = (_end: ChildEnd): void => undefined;
@@ -42,8 +47,8 @@ export function createChildExit(): ChildExit {
       planned ??= reason;
       crash ??= error;
     },
-    over(reason, lastWords, inFlight) {
-      crash ??= new ChildCrash(reason, lastWords);
+    over(reason, lastWords, signal, inFlight) {
+      crash ??= new ChildCrash(reason, lastWords, { isOomKill: signal === 'SIGKILL' && kills.claim() });
       const requests = originsOf(inFlight);
       settle({ reason: planned ?? (crash.isOutOfMemory ? 'out_of_memory' : 'crashed'), requests });
       return crash;

@@ -100,10 +100,10 @@ export function createChildLink(launch: () => ChildInDirectory, { pingMs }: Link
     return handlers;
   }
 
-  function onGone(reason: string, lastWords: string): void {
+  function onGone(reason: string, lastWords: string, signal: NodeJS.Signals | null): void {
     isAlive = false;
     release(watch, socket, batchFile);
-    const crash = exit.over(reason, lastWords, [...inFlight.values()]);
+    const crash = exit.over(reason, lastWords, signal, [...inFlight.values()]);
     for (const id of inFlight.keys()) finish(id)?.fail(crash);
   }
 
@@ -165,7 +165,7 @@ function release(watch: ChildWatch, socket: Socket, batchFile: BatchFile | undef
 }
 
 function hung(): ChildCrash {
-  return new ChildCrash('it did not answer', '', true);
+  return new ChildCrash('it did not answer', '', { hasHung: true });
 }
 
 function watching({ pid }: ChildProcess, send: Send): Pick<ChildWatchOptions, 'ping' | 'cpuTime'> {
@@ -225,8 +225,8 @@ function receive(socket: Socket, watch: ChildWatch, onMessage: OnMessage): void 
 
 /** What to do at the end of a process. */
 interface EndHandlers {
-  /** Called when it has exited or could not be started, with the end of its stderr. */
-  readonly onGone: (reason: string, lastWords: string) => void;
+  /** Called when it has exited or could not be started, with the end of its stderr and the signal that ended it. */
+  readonly onGone: (reason: string, lastWords: string, signal: NodeJS.Signals | null) => void;
   /** Called when its pipe is broken. Its exit reports the reason. */
   readonly kill: () => void;
 }
@@ -234,8 +234,8 @@ interface EndHandlers {
 function onEnd(child: ChildProcess, socket: Socket, { onGone, kill }: EndHandlers): void {
   let lastWords = '';
   child.stderr?.on('data', (chunk: Buffer) => (lastWords = (lastWords + chunk.toString()).slice(-MAX_LAST_WORDS)));
-  child.on('error', (error) => onGone(error.message, lastWords));
-  child.on('close', (code, signal) => onGone(`exit code ${code}, signal ${signal}`, lastWords));
+  child.on('error', (error) => onGone(error.message, lastWords, null));
+  child.on('close', (code, signal) => onGone(`exit code ${code}, signal ${signal}`, lastWords, signal));
   for (const event of ['error', 'close']) socket.on(event, kill);
 }
 

@@ -2,8 +2,15 @@ import { ServiceError, toServiceError } from '@svc/errors';
 import { counted } from '@svc/errors/internal';
 import { MAX_LINE_BYTES } from './csv-arguments.ts';
 import { inexactColumn } from './csv-table.ts';
-import { unreadableParquet } from './parquet/parquet-faults.ts';
-import { ChildCrash, ChildError, isBroken, isBrokenByAnother, isOutOfMemory } from '../engine/child-errors.ts';
+import {
+  ChildCrash,
+  ChildError,
+  isBroken,
+  isBrokenByAnother,
+  isOutOfMemory,
+  OOM_KILL_HINT,
+} from '../engine/child-errors.ts';
+import { parquetFault, unreadableParquet } from './parquet/parquet-faults.ts';
 
 /** The kind of source or file that an operation failed on. A `stored file` is a Parquet file that we wrote. */
 export type Subject = 'Parquet file' | 'stored file' | 'CSV file' | 'table' | 'new file';
@@ -102,6 +109,7 @@ function crashError(cause: ChildCrash): ServiceError {
   if (cause.isOutOfMemory) {
     return new ServiceError('out_of_memory', 'Reading or writing the data takes more memory than is allowed.', {
       cause,
+      ...(cause.isOomKill && { hint: OOM_KILL_HINT }),
     });
   }
   if (cause.hasHung) {

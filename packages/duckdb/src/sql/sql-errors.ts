@@ -2,7 +2,7 @@ import { cancelledError, ServiceError, toServiceError } from '@svc/errors';
 import { isOutOfFiles } from '@svc/errors/internal';
 import { charactersBefore } from '@svc/frames/internal';
 import type { SqlFault } from '../wire/sql-fault.ts';
-import { ChildCrash, ChildError } from '../engine/child-errors.ts';
+import { ChildCrash, ChildError, OOM_KILL_HINT } from '../engine/child-errors.ts';
 import type { PinnedSource } from '../store/sql-frames.ts';
 import { missedColumn } from './shared-columns.ts';
 import { unreadableFrame } from '../store/store-errors.ts';
@@ -98,6 +98,13 @@ function faultError(fault: SqlFault, { sql, pins, privatePaths }: SqlContext, ca
 }
 
 function crashError(cause: ChildCrash, sql: string): ServiceError {
+  if (cause.isOomKill) {
+    return new ServiceError('out_of_memory', 'The system ended the engine while it ran the SQL: no memory was left.', {
+      hint: OOM_KILL_HINT,
+      query: sql,
+      cause,
+    });
+  }
   if (cause.isOutOfMemory) return outOfMemory(sql, cause);
   if (cause.hasHung) {
     return new ServiceError('unavailable', 'The engine stopped responding while it ran the SQL, and was replaced.', {
