@@ -25,7 +25,7 @@ test('the session of the README is run', () => {
 });
 
 /** They show options, not how to mount the app. */
-const LONG_EXAMPLES = new Set(['embed-observed.js', 'embed-users.js']);
+const LONG_EXAMPLES = new Set(['embed-observed.js', 'embed-own-frames.js', 'embed-users.js']);
 
 describe('the files of examples', () => {
   const examples = namesIn('examples').filter((name) => name.endsWith('.js'));

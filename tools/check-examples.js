@@ -106,6 +106,30 @@ async function checkUsers(url) {
   assert.deepEqual(statuses, [403, 201, 401, 200, 200, 404, 401]);
 }
 
+/** An app with frames of its own: they are read like all others, and refuse writes. */
+async function checkOwnFrames(url) {
+  const list = await (await fetch(`${url}/frames`)).json();
+  assert.deepEqual(
+    list.frames.map(({ handle, rows }) => [handle, rows]),
+    [
+      ['orders', 1],
+      ['processes', 1],
+    ],
+  );
+  const csv = await fetch(`${url}/exp?handle=orders&fmt=csv&cols=customer,total`);
+  assert.equal(await csv.text(), 'customer,total\r\nAda,9.5\r\n');
+  assert.equal((await fetch(`${url}/frames/nope`)).status, 404);
+  for (const answer of [
+    await put(url, 'orders', [{ id: 2 }]),
+    await fetch(`${url}/frames/orders`, { method: 'DELETE' }),
+  ]) {
+    assert.deepEqual([answer.status, (await answer.json()).code], [403, 'permission_denied']);
+  }
+}
+
+/** The checks of examples that do not serve a memory store to everyone. */
+const CHECKS = { 'embed-users.js': checkUsers, 'embed-own-frames.js': checkOwnFrames };
+
 /** The console is for browsers alone, and finds its files below the path that it is mounted at. */
 async function checkConsole(url) {
   const headers = { accept: 'text/html' };
@@ -163,7 +187,7 @@ async function checkHost(host) {
 
 async function checkExample(project, file) {
   copyFileSync(join(examples, file), join(project.directory, file));
-  await runExample(project, file, (host) => (file === 'embed-users.js' ? checkUsers(`${host}/data`) : checkHost(host)));
+  await runExample(project, file, (host) => (CHECKS[file] ? CHECKS[file](`${host}/data`) : checkHost(host)));
   const line = CONSOLES[file];
   if (line === undefined) return;
   await runExample(project, writeWithConsole(project, file, line), async (host) => {

@@ -323,7 +323,7 @@ describe('SQL', () => {
     const asked: string[] = [];
     const ask = (info: Response): Client => {
       const fake: typeof fetch = async (input) => {
-        const { pathname, searchParams } = new URL(String(input));
+        const { pathname, searchParams } = new URL(input instanceof Request ? input.url : input);
         asked.push(`${pathname} ${searchParams.get('engine')}`);
         return pathname === '/info' ? info.clone() : Response.json({ columns: [], dataset: [], count: 0 });
       };

@@ -78,6 +78,7 @@ export { type FrameStream, streamFromTable } from './frame-stream.ts';
 export { createHandle, type Handle, isHandle, parseHandle } from './handle.ts';
 export { createMemoryStore, type MemoryStoreOptions } from './memory-store/memory-store.ts';
 export type { PinnableFrames, PinnedFrame, PinOptions } from './pinned-frames.ts';
+export { createReadOnlyStore, type ReadOnlyFrame, type ReadOnlyStoreOptions } from './memory-store/read-only-store.ts';
 export { type RecognisedBody, recogniseFormat, type RecogniseOptions } from './recognise-format.ts';
 export type {
   AppendOptions,

@@ -27,6 +27,7 @@ export { decodingContract, type DecodingContractOptions } from './decoding-contr
 export type { EncodingCheck } from './encoding-checks.ts';
 export { encodingContract, type EncodingContractOptions } from './encoding-contract.ts';
 export { engineContract, type EngineContractOptions, type EngineContractParts } from './engine-contract.ts';
+export { type ContractFrame, readingContract } from './reading-contract.ts';
 export { type SampleFrame, type SampleReading, streamOfSample } from './sample-frame.ts';
 export { longFrame, readRows, SAMPLE_FRAMES } from './sample-frames.ts';
 export { spoiltFrame } from './spoilt-frame.ts';

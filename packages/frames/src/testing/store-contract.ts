@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { parseHandle } from '../handle.ts';
 import type { FrameRef, OpenFrame, Store } from '../store.ts';
 import { quotaContract } from './quota-contract.ts';
+import { readingContract } from './reading-contract.ts';
 import { renameContract } from './rename-contract.ts';
 import { longFrame, readRows } from './sample-frames.ts';
 
@@ -50,42 +51,11 @@ export function storeContract(name: string, createStore: (options: StoreContract
       expect(await store.describe(trades)).toEqual(info);
     });
 
-    test('an empty frame keeps its columns', async () => {
-      const { info } = await store.put(trades, longFrame(0));
-      expect(info).toMatchObject({ rows: 0, columns: [{ name: 'id', type: 'LONG' }] });
-      expect(await ids(trades)).toEqual([]);
-    });
-
     test('an unknown frame is undefined, and dropping it is false', async () => {
       expect(await store.open(trades)).toBeUndefined();
       expect(await store.describe(trades)).toBeUndefined();
       expect(await store.expire(trades, 5)).toBeUndefined();
       expect(await store.drop(trades)).toBe(false);
-    });
-
-    test.each([
-      [{}, [0n, 1n, 2n, 3n, 4n]],
-      [{ limit: 0 }, []],
-      [{ limit: 2 }, [0n, 1n]],
-      [{ offset: 1, limit: 2 }, [1n, 2n]],
-      [{ offset: 1, limit: 3 }, [1n, 2n, 3n]],
-      [{ offset: 4 }, [4n]],
-      [{ offset: 5 }, []],
-      [{ offset: 2 ** 53 - 1, limit: 2 ** 53 - 1 }, []],
-    ])('read(%o) over batches of two', async (options, expected) => {
-      await store.put(trades, longFrame(5, { batchRows: 2 }));
-      const frame = await opened(trades);
-      expect((await readRows(frame.read(options))).flat()).toEqual(expected);
-      frame.close();
-    });
-
-    test('an unknown column is refused by name', async () => {
-      await store.put(trades, longFrame(1));
-      const frame = await opened(trades);
-      expect(() => frame.read({ columns: ['nope'] })).toThrow(
-        expect.objectContaining({ code: 'invalid_argument', message: expect.stringContaining('"nope"') }),
-      );
-      frame.close();
     });
 
     test('a replace gives a new, later version, and created is false', async () => {
@@ -205,17 +175,6 @@ export function storeContract(name: string, createStore: (options: StoreContract
       expect(await ids(trades)).toEqual([0n]);
     });
 
-    test('an aborted read rejects with the reason', async () => {
-      await store.put(trades, longFrame(4, { batchRows: 1 }));
-      const frame = await opened(trades);
-      const controller = new AbortController();
-      const batches = frame.read({ signal: controller.signal }).batches[Symbol.asyncIterator]();
-      await batches.next();
-      controller.abort(new Error('gone'));
-      await expect(batches.next()).rejects.toThrow('gone');
-      frame.close();
-    });
-
     test('a frame that does not fit is refused, and no other is evicted', async () => {
       await store.put(trades, longFrame(50_000));
       const quotes = { ...trades, handle: parseHandle('quotes') };
@@ -244,18 +203,6 @@ export function storeContract(name: string, createStore: (options: StoreContract
       expect((await store.usage()).bytes).toBe(info.bytes);
       second.close();
       expect((await store.usage()).bytes).toBe(0);
-    });
-
-    test('a list is sorted by handle, and paged', async () => {
-      for (const handle of ['b', 'a.2', 'a.1', 'C', 'a-1'].map(parseHandle))
-        await store.put({ ...trades, handle }, longFrame(1));
-      const handles = async (options: object): Promise<string[]> =>
-        (await store.list('default', options)).map((info) => info.handle);
-      expect(await handles({})).toEqual(['C', 'a-1', 'a.1', 'a.2', 'b']);
-      expect(await handles({ prefix: 'a.' })).toEqual(['a.1', 'a.2']);
-      expect(await handles({ limit: 2 })).toEqual(['C', 'a-1']);
-      expect(await handles({ limit: 2, after: 'a-1' })).toEqual(['a.1', 'a.2']);
-      expect(await handles({ prefix: 'a', after: 'a.1' })).toEqual(['a.2']);
     });
 
     test('a frame with a time to live expires and releases its bytes', async () => {
@@ -290,6 +237,11 @@ export function storeContract(name: string, createStore: (options: StoreContract
       frame.close();
       expect((await store.usage()).bytes).toBe(0);
     });
+  });
+  readingContract(name, async (frames) => {
+    const store = await createStore({ maxBytes: 1_000_000 });
+    for (const { ref, ...stream } of frames) await store.put(ref, stream);
+    return store;
   });
   quotaContract(name, () => createStore({ maxBytes: 1_000_000 }));
   renameContract(name, () => createStore({ maxBytes: 1_000_000 }));
