@@ -9,7 +9,7 @@
  * await frames.listFrames({ prefix: 'trades' }); // { frames: [{ handle: 'trades', rows: 2n, … }] }
  * ```
  */
-export type { Partially } from './codec.ts';
+export { decodeBounded, type MessageBounds, type Partially } from './codec.ts';
 export { FILE_DESCRIPTORS, type FileDescriptor } from './file-descriptors.ts';
 export { FLIGHT_SQL_TYPE_PREFIX, packFlightSql } from './flight-sql-any.ts';
 export * as flight from './generated/arrow-flight-protocol.ts';

@@ -13,7 +13,9 @@ export function sharedNames(names: readonly string[]): ReadonlyMap<string, reado
   const places = new Map<string, number[]>();
   names.forEach((name, i) => {
     const key = foldedName(nameForSql(name));
-    places.set(key, [...(places.get(key) ?? []), i]);
+    const same = places.get(key);
+    if (same === undefined) places.set(key, [i]);
+    else same.push(i);
   });
   return new Map([...places].filter(([, same]) => same.length > 1));
 }

@@ -17,6 +17,7 @@ import { ServerError, type ServerMiddleware, Status as NiceStatus } from 'nice-g
 import { credentialsOf, sessionOf, setCaller } from './call-credentials.ts';
 import { countBytes, type CountedCall } from './call-traffic.ts';
 import { REQUEST_ID_KEY } from './error-status.ts';
+import { limitMessages, messageLimit } from './message-limits.ts';
 import {
   type CallReports,
   createCallReports,
@@ -55,7 +56,7 @@ export interface CallsOptions {
   readonly startTrace?: Service['startTrace'];
   /** Whether anyone may call an operation, such as that of a health check. Default: no. */
   readonly isOpen?: (operation: string, metadata: Metadata) => boolean;
-  /** The largest message a client may send, for the error message. */
+  /** The largest message with rows that a client may send. */
   readonly maxMessageBytes: number;
   /** Called with the HTTP/2 session of a call that has a caller, or of any call if authentication is off. Default: none. */
   readonly onAccepted?: (session: object | undefined) => void;
@@ -102,10 +103,12 @@ export function createCalls(options: CallsOptions): Calls {
     interceptor(method, inner) {
       const call = createRunningCall(method.path.slice(1), { peer: inner.getPeer() });
       countBytes(inner, call.traffic);
+      const maxBytes = messageLimit(method.path, maxMessageBytes);
+      limitMessages(inner, maxBytes);
       const send = inner.sendStatus.bind(inner);
       // grpc-js ends some calls itself (deadline, message too large), and uses this method too.
       inner.sendStatus = (status) => {
-        call.error ??= errorFromGrpc(call, status, maxMessageBytes);
+        call.error ??= errorFromGrpc(call, status, { maxBytes, hasRows: maxBytes === maxMessageBytes });
         const final = finalStatus(call, status);
         reports.end(call, final.code);
         send(final);

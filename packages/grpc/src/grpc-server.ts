@@ -20,6 +20,7 @@ import { createFrameService, FrameDefinition } from './frame-service.ts';
 import { freeDeadConnections } from './free-dead-connections.ts';
 import { type GrpcConnections, trackConnections } from './grpc-connections.ts';
 import { createHealthService } from './health-service.ts';
+import { boundedService } from './message-limits.ts';
 import { type OpenPort, openPort } from './open-port.ts';
 import { createReflectionService } from './reflection-service.ts';
 import { createServerCredentials } from './server-credentials.ts';
@@ -185,12 +186,12 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 
 function addServices(server: NiceServer, parts: Parameters<typeof createFlightService>[0]): void {
   const { service, current, pace } = parts;
-  server.add(FrameDefinition, createFrameService({ service, current, pace }));
-  server.add(FlightDefinition, createFlightService(parts));
-  server.add(HealthDefinition, createHealthService({ service, names: SERVICE_NAMES, current }));
-  server.add(reflectionV1.ServerReflectionDefinition, createReflectionService(SERVICE_NAMES));
+  server.add(boundedService(FrameDefinition), createFrameService({ service, current, pace }));
+  server.add(boundedService(FlightDefinition), createFlightService(parts));
+  server.add(boundedService(HealthDefinition), createHealthService({ service, names: SERVICE_NAMES, current }));
+  server.add(boundedService(reflectionV1.ServerReflectionDefinition), createReflectionService(SERVICE_NAMES));
   server.add<typeof reflectionV1alpha.ServerReflectionDefinition>(
-    reflectionV1alpha.ServerReflectionDefinition,
+    boundedService(reflectionV1alpha.ServerReflectionDefinition),
     createReflectionService(SERVICE_NAMES),
   );
 }

@@ -4,6 +4,7 @@ import { type Caller, type Client, DEFAULT_TENANT, type TraceContext } from '@sv
 import type { Observer, RequestDetails, ServiceEvent } from '@svc/service';
 import { type CountedCall, createTraffic } from './call-traffic.ts';
 import { errorStatus, REQUEST_ID_KEY } from './error-status.ts';
+import { MAX_DECOMPRESSED_BYTES, REQUEST_HINT } from './message-limits.ts';
 
 /** The status of a call in the form of grpc-js. */
 export type SentStatus = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];
@@ -148,7 +149,7 @@ const MAX_USER_AGENT_LENGTH = 200;
 export function errorFromGrpc(
   call: RunningCall,
   status: SentStatus,
-  maxMessageBytes: number,
+  { maxBytes, hasRows }: { readonly maxBytes: number; readonly hasRows: boolean },
 ): ServiceError | undefined {
   if (status.code === Status.DEADLINE_EXCEEDED) {
     const elapsedMs = Math.round(performance.now() - call.startedAt);
@@ -157,8 +158,17 @@ export function errorFromGrpc(
     });
   }
   if (status.code === Status.RESOURCE_EXHAUSTED) {
-    return new ServiceError('payload_too_large', `A message of the call is larger than ${maxMessageBytes} bytes.`, {
-      hint: 'Send the data in more and smaller messages, or raise grpc.max_message_bytes.',
+    if (status.details?.includes('decompresses') && maxBytes > MAX_DECOMPRESSED_BYTES) {
+      return new ServiceError(
+        'payload_too_large',
+        `A compressed message of the call is larger than ${MAX_DECOMPRESSED_BYTES} bytes.`,
+        { hint: 'Send the data in more and smaller messages, or without gRPC compression.' },
+      );
+    }
+    return new ServiceError('payload_too_large', `A message of the call is larger than ${maxBytes} bytes.`, {
+      hint: hasRows
+        ? 'Send the data in more and smaller messages, or raise grpc.max_message_bytes.'
+        : 'Shorten the request: put large values into a frame, and join it.',
     });
   }
   // grpc-js fails before the request is complete only if it cannot decompress or decode the request.
@@ -166,9 +176,7 @@ export function errorFromGrpc(
     return new ServiceError(
       'invalid_argument',
       `A message of the call cannot be read as a request of ${call.operation}.`,
-      {
-        hint: 'Check that client and server use the same .proto file.',
-      },
+      { hint: REQUEST_HINT },
     );
   }
   return undefined;

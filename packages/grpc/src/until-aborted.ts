@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { onAbort } from '@svc/errors';
+import { createYield } from '@svc/frames/internal';
 
 /**
  * Yields the items of a source until the signal aborts, then throws its reason. If the source ends although `isComplete`
- * returns false, the connection broke: waits for the abort, so that the request does not look complete.
+ * returns false, the connection broke: waits for the abort, so that the request does not look complete. The event loop
+ * runs between items that take long together: one chunk of a connection can have thousands of empty messages.
  */
 export async function* untilAborted<T>(
   source: AsyncIterable<T>,
@@ -11,7 +13,9 @@ export async function* untilAborted<T>(
   isComplete: () => boolean,
 ): AsyncGenerator<T, void, undefined> {
   const items = source[Symbol.asyncIterator]();
+  const turn = createYield();
   for (;;) {
+    await turn();
     signal.throwIfAborted();
     const next = await nextOrAbort(items, signal);
     signal.throwIfAborted();

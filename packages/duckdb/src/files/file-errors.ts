@@ -10,7 +10,7 @@ import {
   isOutOfMemory,
   OOM_KILL_HINT,
 } from '../engine/child-errors.ts';
-import { parquetFault, unreadableParquet } from './parquet/parquet-faults.ts';
+import { unreadableParquet } from './parquet/parquet-faults.ts';
 
 /** The kind of source or file that an operation failed on. A `stored file` is a Parquet file that we wrote. */
 export type Subject = 'Parquet file' | 'stored file' | 'CSV file' | 'table' | 'new file';

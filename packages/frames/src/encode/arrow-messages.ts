@@ -1,6 +1,7 @@
 import { type Data, Message, MessageHeader, RecordBatchWriter, type Schema } from 'apache-arrow';
 import { hasDictionary } from '../arrow-types.ts';
 import { createRecordBatch } from '../columns/create-record-batch.ts';
+import { createYield } from '../decode/lines/create-yield.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import type { ArrowMessage } from './arrow-message.ts';
 import { createCompactData } from './compact-data.ts';
@@ -19,12 +20,14 @@ const keptMessages = createKeptMessages();
 /**
  * Encodes a frame as Arrow IPC messages: the schema, then dictionaries and batches. Batches of more than about 2 MiB
  * are split. One batch is encoded at a time, and only after the earlier messages were consumed. The messages of a batch
- * that is encoded repeatedly are kept.
+ * that is encoded repeatedly are kept. The event loop runs between messages that take long, such as those of wide frames.
  */
 export async function* encodeArrowMessages(source: FrameStream): AsyncGenerator<ArrowMessage, void, undefined> {
   const writer = new MessageWriter();
+  const turn = createYield();
   writer.reset(undefined, source.schema);
   yield* writer.take();
+  await turn();
   const compact = createCompactData();
   // A dictionary is sent only if this stream has not sent it yet.
   const canKeep = !source.schema.fields.some(hasDictionary);
@@ -54,6 +57,7 @@ export async function* encodeArrowMessages(source: FrameStream): AsyncGenerator<
       rows = Math.min(rowsWithin(length, bytes), MAX_GROWTH * length);
       for (const message of messages) keeper?.add(message);
       yield* messages;
+      await turn();
     }
     keeper?.end();
   }

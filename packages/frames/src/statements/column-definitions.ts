@@ -1,4 +1,4 @@
-import type { StatementText } from './statement-text.ts';
+import { MAX_COLUMNS, type StatementText } from './statement-text.ts';
 
 /** Types of other databases that JDBC writers declare, by the name in this one. */
 const OTHER_TYPES: ReadonlyMap<string, string> = new Map([
@@ -7,9 +7,11 @@ const OTHER_TYPES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** What may follow the type of a column. A frame has no constraints, and nulls are allowed in all of its columns. */
-const NULLABILITY = /\s+(?:NOT\s+)?NULL$/i;
+const NULLABILITY = /(?<!\s)\s+(?:NOT\s+)?NULL$/i;
 const CONSTRAINTS =
   /(?:^|\s)(?:PRIMARY|FOREIGN|UNIQUE|CHECK|CONSTRAINT|DEFAULT|REFERENCES|GENERATED|COLLATE|AUTO_?INCREMENT|IDENTITY)\b/i;
+
+const CONSTRAINT_NAME = /(?:PRIMARY|CONSTRAINT|UNIQUE)\b/iy;
 
 /**
  * Parses the columns of `CREATE TABLE name (…)`, after the parenthesis, and returns a query with these columns and no rows.
@@ -18,12 +20,13 @@ const CONSTRAINTS =
 export function takeColumns(text: StatementText): string {
   const columns: string[] = [];
   do {
-    if (text.takeWords('PRIMARY') || text.takeWords('CONSTRAINT') || text.takeWords('UNIQUE')) throw constraint(text);
+    if (text.take(CONSTRAINT_NAME) !== undefined) throw constraint(text);
     const name = text.takeName('the name of a column');
     const definition = text.takeItem().replace(NULLABILITY, '');
     if (definition === '') throw text.error(`the type of column ${name} is missing`);
     if (CONSTRAINTS.test(withoutQuotes(definition))) throw constraint(text);
     const type = OTHER_TYPES.get(definition.toUpperCase().replaceAll(/\s/g, '')) ?? definition;
+    if (columns.length === MAX_COLUMNS) throw text.error(`the table has more than ${MAX_COLUMNS} columns`);
     columns.push(`CAST(NULL AS ${type}) AS "${name.replaceAll('"', '""')}"`);
   } while (text.take(/,/y) !== undefined);
   text.expect(')', 'the list of columns');

@@ -19,6 +19,9 @@ export interface StatementText {
   error(what: string, hint?: string): ServiceError;
 }
 
+/** The most columns that a statement names or fills: no frame has more. */
+export const MAX_COLUMNS = 10_000;
+
 /** The statements that change frames, for hints. */
 export const UPDATES_HINT =
   'Change frames with CREATE TABLE, INSERT INTO name VALUES or a query, ALTER TABLE name RENAME TO, or DROP TABLE; run ' +
@@ -26,7 +29,7 @@ export const UPDATES_HINT =
 
 const QUOTES_HINT = 'Put a name that is not a plain SQL name in double quotes: "my-frame".';
 
-const BLANKS = /(?:\s|--[^\n]*|\/\*[\s\S]*?\*\/)*/y;
+const SPACES = /\s+/y;
 const QUOTED_NAME = /"(?:[^"]|"")+"/y;
 const NAME = /[\p{L}_][\p{L}\p{N}_$]*/uy;
 /** Texts, quoted names, brackets, and runs of other characters. */
@@ -36,6 +39,8 @@ const [OPEN, CLOSE] = [new Set(['(', '[']), new Set([')', ']'])];
 /** Creates a scanner at the start of a statement. */
 export function createStatementText(sql: string): StatementText {
   let position = 0;
+  /** No blanks begin here: a statement may be one long comment, which is read once. */
+  let afterBlanks = -1;
 
   function takeAt(pattern: RegExp): string | undefined {
     pattern.lastIndex = position;
@@ -43,8 +48,20 @@ export function createStatementText(sql: string): StatementText {
     position += found?.length ?? 0;
     return found;
   }
+  function skipBlanks(): void {
+    while (position !== afterBlanks) {
+      afterBlanks = position;
+      if (sql.startsWith('/*', position)) position = endOf('*/', position + 2) ?? position;
+      else if (sql.startsWith('--', position)) position = endOf('\n', position) ?? sql.length;
+      else takeAt(SPACES);
+    }
+  }
+  function endOf(mark: string, from: number): number | undefined {
+    const at = sql.indexOf(mark, from);
+    return at < 0 ? undefined : at + mark.length;
+  }
   function take(pattern: RegExp): string | undefined {
-    takeAt(BLANKS);
+    skipBlanks();
     return takeAt(pattern);
   }
   function error(what: string, hint = UPDATES_HINT): ServiceError {
@@ -57,13 +74,14 @@ export function createStatementText(sql: string): StatementText {
   return {
     take,
     takeWords(...words) {
+      skipBlanks();
       const start = position;
       const isThere = words.every((word) => take(/[A-Za-z]+\b/y)?.toUpperCase() === word);
       if (!isThere) position = start;
       return isThere;
     },
     expect(character, where) {
-      takeAt(BLANKS);
+      skipBlanks();
       if (sql[position] !== character) throw error(`${where} is not followed by ${character}`);
       position++;
     },
@@ -79,7 +97,7 @@ export function createStatementText(sql: string): StatementText {
       return name;
     },
     takeItem() {
-      takeAt(BLANKS);
+      skipBlanks();
       const start = position;
       for (let depth = 0; position < sql.length;) {
         const before = position;
@@ -94,7 +112,7 @@ export function createStatementText(sql: string): StatementText {
       return sql.slice(start, position).trim();
     },
     isAtEnd() {
-      takeAt(BLANKS);
+      skipBlanks();
       return position === sql.length;
     },
     rest: () => sql.slice(0, position).replaceAll(/[^\n]/gu, ' ') + sql.slice(position),

@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import { checkPlace } from './catalogue-names.ts';
 import { takeColumns } from './column-definitions.ts';
-import { createStatementText, type StatementText } from './statement-text.ts';
+import { createStatementText, MAX_COLUMNS, type StatementText } from './statement-text.ts';
 
 /** A statement that changes frames, or that clients send around such statements. */
 export type UpdateStatement =
@@ -145,7 +145,10 @@ function parseInsert(text: StatementText): UpdateStatement {
 
 function takeNames(text: StatementText): readonly string[] {
   const names = [text.takeName('the name of a column')];
-  while (text.take(/,/y) !== undefined) names.push(text.takeName('the name of a column'));
+  while (text.take(/,/y) !== undefined) {
+    if (names.length === MAX_COLUMNS) throw text.error(`the list of columns has more than ${MAX_COLUMNS} names`);
+    names.push(text.takeName('the name of a column'));
+  }
   text.expect(')', 'the list of columns');
   return names;
 }
@@ -157,6 +160,7 @@ function takePlaceholders(text: StatementText): readonly number[] | undefined {
   do {
     const found = text.take(/\?(?!\d)|\$[1-9]\d{0,4}\b/y);
     if (found === undefined) return undefined;
+    if (placeholders.length === MAX_COLUMNS) throw text.error(`a row has more than ${MAX_COLUMNS} values`);
     placeholders.push(found === '?' ? placeholders.length : Number(found.slice(1)) - 1);
   } while (text.take(/,/y) !== undefined);
   if (text.take(/\)/y) === undefined) return undefined;

@@ -1,7 +1,8 @@
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import { columnTypeName, encodeJsonTable, type FrameStream, type SqlValue } from '@svc/frames';
-import { DataType, type Field, type RecordBatch, TimeUnit, Vector } from 'apache-arrow';
+import { createYield } from '@svc/frames/internal';
+import { type Data, DataType, type Field, type RecordBatch, TimeUnit, Vector } from 'apache-arrow';
 import { castType, elementOf } from './column-metadata.ts';
 
 /** Reads the one row of values that a client binds to the parameters of a statement. */
@@ -15,9 +16,37 @@ export async function boundParams(stream: FrameStream): Promise<readonly SqlValu
       hint: 'Bind one row at a time, and run the statement for each.',
     });
   }
+  checkSize(batch);
   const texts = await jsonRow({ schema: stream.schema, batches: onlyBatch(batch) });
-  return stream.schema.fields.map((field, i) => valueOf(field, batch.getChildAt(i)?.get(0), texts[i]));
+  const turn = createYield();
+  const params: SqlValue[] = [];
+  for (const [i, field] of stream.schema.fields.entries()) {
+    params.push(await valueOf(field, batch.getChildAt(i)?.get(0), texts[i], turn));
+    await turn();
+  }
+  return params;
 }
+
+/** The most bytes, and the most values in lists, of one row: it is encoded in one step. */
+const MAX_ROW_BYTES = 1024 ** 2;
+const MAX_VALUES = 100_000;
+
+function checkSize({ data }: RecordBatch): void {
+  const { byteLength } = data;
+  const values = valuesIn(data);
+  if (byteLength <= MAX_ROW_BYTES && values <= MAX_VALUES) return;
+  throw new ServiceError(
+    'payload_too_large',
+    `The bound row has ${byteLength} bytes and ${values} values, but a statement takes at most ${MAX_ROW_BYTES} and ${MAX_VALUES}.`,
+    { hint: 'Put large values into a frame, and join it.' },
+  );
+}
+
+function valuesIn(data: Data): number {
+  return data.children.reduce((sum, child) => sum + valuesIn(child), data.length);
+}
+
+type Turn = ReturnType<typeof createYield>;
 
 /** The message of a column whose type no frame can have, such as a list of unions. */
 const REFUSED_COLUMN = /^Column (?<rest>.*, which this server does not support\.)$/s;
@@ -51,9 +80,9 @@ function hasRow(table: unknown): table is { readonly dataset: readonly [readonly
 }
 
 /** Returns the value of a parameter. `value` is as Arrow has it, and `json` as JSON. */
-function valueOf(field: Field, value: unknown, json: unknown): SqlValue {
+async function valueOf(field: Field, value: unknown, json: unknown, turn: Turn): Promise<SqlValue> {
   if (value === null || value === undefined) return null;
-  if (value instanceof Vector && Array.isArray(json)) return listOf(field, value, json);
+  if (value instanceof Vector && Array.isArray(json)) return listOf(field, value, json, turn);
   // JSON has no NaN.
   if (DataType.isFloat(field.type) && typeof value === 'number') return { type: 'DOUBLE', text: floatText(value) };
   if (typeof json === 'boolean' || typeof json === 'number') return json;
@@ -70,9 +99,13 @@ function valueOf(field: Field, value: unknown, json: unknown): SqlValue {
 }
 
 /** Writes a list as SQL casts it from a text. */
-function listOf(field: Field, values: Vector, json: readonly unknown[]): SqlValue {
+async function listOf(field: Field, values: Vector, json: readonly unknown[], turn: Turn): Promise<SqlValue> {
   const element = elementOf(field);
-  const texts = json.map((item, i) => elementText(valueOf(element, values.get(i), item)));
+  const texts: string[] = [];
+  for (const [i, item] of json.entries()) {
+    texts.push(elementText(await valueOf(element, values.get(i), item, turn)));
+    await turn();
+  }
   return { type: castType(field), text: `[${texts.join(', ')}]` };
 }
 

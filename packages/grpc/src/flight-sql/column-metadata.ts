@@ -46,8 +46,16 @@ const DIGITS: Readonly<Record<TimeUnit, number>> = {
   [TimeUnit.NANOSECOND]: 9,
 };
 
-/** Returns a schema whose columns have the metadata of Flight SQL. `table`: the table that they are of, if it is known. */
-export function withColumnMetadata({ fields, metadata }: Schema, table?: string): Schema {
+/** The metadata takes ten times as long to encode as the column. A wider schema would keep the event loop. */
+const MAX_COLUMNS = 250;
+
+/**
+ * Returns a schema whose columns have the metadata of Flight SQL, if there are not too many. `table`: the table that they
+ * are of, if it is known.
+ */
+export function withColumnMetadata(schema: Schema, table?: string): Schema {
+  const { fields, metadata } = schema;
+  if (fields.length > MAX_COLUMNS) return schema;
   return new Schema(
     fields.map((field: Field<DataType>) =>
       field.clone({ metadata: new Map([...field.metadata, ...metadataOf(field, table)]) }),

@@ -1,9 +1,10 @@
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import { Any, FLIGHT_SQL_TYPE_PREFIX, flightSql } from '@svc/proto';
+import { type Codec, decodeRequest, REQUEST_HINT } from '../message-limits.ts';
 
 /** A Flight SQL command, by the name of its message. */
-export type Command = ReturnType<(typeof DECODERS)[keyof typeof DECODERS]>;
+export type Command = ReturnType<(typeof DECODERS)[keyof typeof DECODERS]['decode']>;
 
 const DECODERS = {
   CommandGetCatalogs: decoder('CommandGetCatalogs', flightSql.CommandGetCatalogs),
@@ -37,8 +38,8 @@ export interface PackedMessage {
 export function parseCommand(bytes: Uint8Array): Command {
   const { name, value } = unpack(bytes);
   if (!isKnown(name)) throw notOffered('command', name);
-  const decode: (bytes: Uint8Array) => Command = DECODERS[name];
-  return decodeMessage(name, { decode }, value);
+  const codec: Codec<Command> = DECODERS[name];
+  return decodeMessage(name, codec, value);
 }
 
 /** Unpacks a Flight SQL message from an Any. */
@@ -53,11 +54,14 @@ export function unpack(bytes: Uint8Array): PackedMessage {
 }
 
 /** Decodes a message. Invalid bytes are an error of the client. */
-export function decodeMessage<T>(name: string, codec: { decode(bytes: Uint8Array): T }, bytes: Uint8Array): T {
+export function decodeMessage<T>(name: string, codec: Codec<T>, bytes: Uint8Array): T {
   try {
-    return codec.decode(bytes);
+    return decodeRequest(codec, bytes);
   } catch (cause) {
-    throw new ServiceError('invalid_argument', `The bytes sent as ${quoted(name)} are not a valid message.`, { cause });
+    throw new ServiceError('invalid_argument', `The bytes sent as ${quoted(name)} are not a valid message.`, {
+      hint: REQUEST_HINT,
+      cause,
+    });
   }
 }
 
@@ -72,9 +76,9 @@ function isKnown(name: string): name is keyof typeof DECODERS {
   return Object.hasOwn(DECODERS, name);
 }
 
-function decoder<const Name extends string, Message>(name: Name, codec: { decode(bytes: Uint8Array): Message }) {
-  return (bytes: Uint8Array): { readonly name: Name; readonly message: Message } => ({
-    name,
-    message: codec.decode(bytes),
-  });
+function decoder<const Name extends string, Message>(
+  name: Name,
+  codec: Codec<Message>,
+): Codec<{ readonly name: Name; readonly message: Message }> {
+  return { decode: (input) => ({ name, message: codec.decode(input) }) };
 }

@@ -1,5 +1,11 @@
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
+
 /** The escape character: after it, `%`, `_` and itself are literal. */
 export const PATTERN_ESCAPE = '\\';
+
+/** Longer than twice the longest name. */
+const MAX_PATTERN_LENGTH = 1000;
 
 /**
  * Returns a function that matches names against a pattern, with `%` for any text and `_` for any character. Without a
@@ -7,6 +13,13 @@ export const PATTERN_ESCAPE = '\\';
  */
 export function likePattern(pattern: string | undefined): (name: string) => boolean {
   if (pattern === undefined) return () => true;
+  if (pattern.length > MAX_PATTERN_LENGTH) {
+    throw new ServiceError(
+      'invalid_argument',
+      `The pattern ${quoted(pattern)} is longer than ${MAX_PATTERN_LENGTH} characters.`,
+      { hint: 'Shorten it: % stands for any text.' },
+    );
+  }
   const parts = partsOf(pattern);
   return (name) => isLike(parts, Array.from(name));
 }

@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import type { Call, FrameStream, ListedFrame } from '@svc/frames';
-import { encapsulate, encodeArrowSchema, sqlNames } from '@svc/frames/internal';
+import { createYield, encapsulate, encodeArrowSchema, sqlNames } from '@svc/frames/internal';
 import type { flightSql } from '@svc/proto';
 import type { Service } from '@svc/service';
 import { Schema } from 'apache-arrow';
@@ -93,15 +93,21 @@ async function readTables(
   // Ignore case: Grafana asks for tables of the type `table`.
   const isType = tableTypes.length === 0 || tableTypes.some((type) => type.toUpperCase() === TABLE_TYPE);
   const isWanted = hasSchema(asked) && isType;
-  const frames = isWanted ? (await service.listFrames(call)).filter(({ handle }) => isLike(handle)) : [];
-  const rowOf = ({ handle }: ListedFrame) => [CATALOG, SCHEMA, handle, tableTypeFor(call)];
-  if (!includeSchema) return smallTable(TABLES_SCHEMA, frames.map(rowOf));
-  const described: (readonly unknown[])[] = [];
-  for (const frame of frames) {
-    const schema = await schemaOf(service, call, frame);
-    if (schema !== undefined) described.push([...rowOf(frame), encapsulate(encodeArrowSchema(schema).header)]);
+  const frames = isWanted ? await service.listFrames(call) : [];
+  const type = tableTypeFor(call);
+  async function* rows(): AsyncGenerator<readonly unknown[], void, undefined> {
+    const turn = createYield();
+    for (const frame of frames) {
+      await turn();
+      if (!isLike(frame.handle)) continue;
+      const row = [CATALOG, SCHEMA, frame.handle, type];
+      const schema = includeSchema ? await schemaOf(service, call, frame) : undefined;
+      await turn();
+      if (!includeSchema) yield row;
+      else if (schema !== undefined) yield [...row, encapsulate(encodeArrowSchema(schema).header)];
+    }
   }
-  return smallTable(TABLES_WITH_SCHEMAS_SCHEMA, described);
+  return smallTable(includeSchema ? TABLES_WITH_SCHEMAS_SCHEMA : TABLES_SCHEMA, rows());
 }
 
 /** Returns the schema of a frame with its SQL names; undefined if the list leaves it out. */

@@ -44,7 +44,8 @@ export const SQL_INFO_SCHEMA: Schema = new Schema([
 /** Returns the info values with these numbers, or all; unknown numbers are omitted. */
 export function sqlInfo(numbers: readonly number[], options: SqlInfoOptions): FrameStream {
   const all = sqlInfoValues(options);
-  const wanted = [...all].filter(([number]) => numbers.length === 0 || numbers.includes(number));
+  const asked = new Set(numbers);
+  const wanted = [...all].filter(([number]) => asked.size === 0 || asked.has(number));
   const places = wanted.map(([, value]) => contentOf(value));
   const contents = KINDS.map((_, kind) => places.filter((place) => place.kind === kind));
   const union = makeData({

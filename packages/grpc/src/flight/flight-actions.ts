@@ -12,6 +12,7 @@ import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
 import { authorizeStatement } from '../flight-sql/run-update.ts';
 import { updateParameters } from '../flight-sql/update-parameters.ts';
 import { readSessionOptions, setSessionOptions } from '../flight-sql/session-options.ts';
+import type { Codec } from '../message-limits.ts';
 import type { PendingQueries } from './pending-queries.ts';
 import { type FlightReads, schemaBytes } from './flight-reads.ts';
 import type { RunningFlights } from './running-flights.ts';
@@ -52,7 +53,9 @@ export function createFlightActions(options: FlightActionsOptions): FlightAction
 
 function flightActions({ reads, running, pending }: FlightActionsOptions): Readonly<Record<string, FlightAction>> {
   function cancel(call: Call, info: flight.FlightInfo | undefined): boolean {
-    const tickets = (info?.endpoint ?? []).map(({ ticket }) => ticket?.ticket ?? NOTHING);
+    const endpoints = info?.endpoint ?? [];
+    if (endpoints.length > MAX_ENDPOINTS) throw tooManyEndpoints(endpoints.length);
+    const tickets = endpoints.map(({ ticket }) => ticket?.ticket ?? NOTHING);
     // Cancel all of them, not only the first one found.
     return tickets.flatMap((ticket) => [pending.cancel(call, ticket), running.cancel(call, ticket)]).includes(true);
   }
@@ -142,6 +145,19 @@ function statementActions({ service, statements }: FlightActionsOptions): Readon
 
 const NOTHING = new Uint8Array(0);
 
+/** An info of this server has one endpoint; a client may have joined a few. */
+const MAX_ENDPOINTS = 100;
+
+function tooManyEndpoints(count: number): ServiceError {
+  return new ServiceError(
+    'invalid_argument',
+    `The FlightInfo has ${count} endpoints, but at most ${MAX_ENDPOINTS} are cancelled.`,
+    {
+      hint: 'Send the FlightInfo as GetFlightInfo returned it.',
+    },
+  );
+}
+
 /**
  * Returns the parameter schema for clients: some bind only values of the announced type, and nothing to the null type.
  * The JDBC driver writes milliseconds into a timestamp or time of any unit, so both are announced in milliseconds. A
@@ -162,7 +178,7 @@ function bindableType(type: DataType): DataType {
   return type;
 }
 
-function unpacked<T>(name: string, codec: { decode(bytes: Uint8Array): T }, body: Uint8Array): T {
+function unpacked<T>(name: string, codec: Codec<T>, body: Uint8Array): T {
   const packed = unpack(body);
   if (packed.name === name) return decodeMessage(name, codec, packed.value);
   throw new ServiceError('invalid_argument', `The action got ${packed.name}, but takes ${name}.`);

@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import type { Decoders, ListOptions } from '@svc/frames';
-import { encodeArrowMessages } from '@svc/frames/internal';
+import { createYield, encodeArrowMessages } from '@svc/frames/internal';
 import { flight } from '@svc/proto';
 import type { EngineName, Service } from '@svc/service';
 import type { CallContext, ServiceImplementation } from 'nice-grpc';
@@ -92,7 +92,9 @@ export function createFlightService(options: FlightServiceOptions): ServiceImple
 
     async *listFlights({ expression }) {
       const call = current();
+      const turn = createYield();
       for (const frame of await service.listFrames(call, prefixFrom(expression))) {
+        await turn();
         const path = [frame.handle];
         const descriptor = { type: flight.FlightDescriptorDescriptorType.PATH, path, cmd: new Uint8Array(0) };
         try {

@@ -2,6 +2,7 @@ import { parseAuthorization, unauthenticated } from '@svc/auth';
 import type { Call } from '@svc/frames';
 import { flight } from '@svc/proto';
 import type { Service } from '@svc/service';
+import { decodeRequest } from '../message-limits.ts';
 
 /** Returns the tokens of handshakes, which the client sends with all further calls. */
 export interface Handshake {
@@ -32,7 +33,7 @@ export function createHandshake({ authenticate, admit }: Pick<Service, 'admit' |
 
 function basicAuth(payload: Uint8Array): flight.BasicAuth {
   try {
-    return flight.BasicAuth.decode(payload);
+    return decodeRequest(flight.BasicAuth, payload);
   } catch {
     throw unauthenticated('The payload of the handshake is not a BasicAuth message.');
   }

@@ -17,7 +17,8 @@ export function sendUncopied(call: ServerInterceptingCallInterface): void {
     const stream = streamOf(call);
     // Leave a closed stream to grpc-js.
     if (stream === undefined || stream.destroyed) return send(message, done);
-    if (message.arrow.bodyLength < SMALL_BYTES) {
+    const { body, bodyLength } = message.arrow;
+    if (bodyLength < SMALL_BYTES || bodyLength < SMALL_PART_BYTES * body.length) {
       // Send a short response in one write: separate messages would wake the client more than once.
       const mayFollow = stream.writableLength < SMALL_BYTES;
       send(message, mayFollow ? () => undefined : done);
@@ -53,5 +54,6 @@ function write(stream: Duplex, { arrow }: FlightMessage, onWritten: (error: Erro
 
 /** The length of the prefix of every gRPC message: a compression flag and the message length. */
 const FRAME_BYTES = 5;
-/** Shorter messages are copied, because separate writes cost more. */
+/** Shorter messages, and those of shorter parts, are copied, because separate writes cost more. */
 const SMALL_BYTES = 16 * 1024;
+const SMALL_PART_BYTES = 1024;

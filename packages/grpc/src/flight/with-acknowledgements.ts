@@ -29,8 +29,9 @@ export async function* withAcknowledgements(
   }
 
   async function acknowledge(metadata: Uint8Array): Promise<void> {
+    if (metadata.length > MAX_WAITING_BYTES) throw tooLarge(metadata.length);
     // A copy: the metadata is a part of a message, which would stay in memory as a whole.
-    waiting.push(Uint8Array.from(metadata));
+    waiting.push(new Uint8Array(metadata));
     waitingBytes += metadata.length;
     added.resolve();
     while (isFull()) await beforeTimeout(taken.promise, idleTimeoutMs);
@@ -77,6 +78,14 @@ async function beforeTimeout(promise: Promise<void>, timeoutMs: number): Promise
   } finally {
     clearTimeout(timer);
   }
+}
+
+function tooLarge(bytes: number): ServiceError {
+  return new ServiceError(
+    'payload_too_large',
+    `The app_metadata of a message has ${bytes} bytes, and at most ${MAX_WAITING_BYTES} are acknowledged.`,
+    { hint: 'Send a short app_metadata, such as a sequence number.' },
+  );
 }
 
 function unread(timeoutMs: number): ServiceError {
