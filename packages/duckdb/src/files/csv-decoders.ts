@@ -25,21 +25,28 @@ function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
 
 /** The characters of the bytes 80 to 9F in Windows-1252; a space for those that have none. */
 const WINDOWS_1252 = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ';
+const NO_CHARACTER = 0xffff;
+/** The character of each byte. */
+const WINDOWS_1252_UNITS = Uint16Array.from({ length: 256 }, (_, byte) => {
+  const known = WINDOWS_1252[byte - 0x80] ?? String.fromCharCode(byte);
+  return known === ' ' && byte !== 0x20 ? NO_CHARACTER : known.charCodeAt(0);
+});
 
 /** Creates a decoder of Windows-1252. Node's own decoders differ between versions in the bytes 80 to 9F. */
 export function createWindows1252Decoder(): Decoder {
   const position = createPosition(1);
   return {
     next(bytes) {
-      const text = latin1Text(bytes);
-      const decoded = text.replaceAll(/[\x80-\x9f]/g, (character, at: number) => {
-        const byte = character.charCodeAt(0);
-        const known = WINDOWS_1252[byte - 0x80] ?? ' ';
-        if (known !== ' ') return known;
+      const units = new Uint16Array(bytes.length);
+      for (let at = 0; at < bytes.length; at++) units[at] = WINDOWS_1252_UNITS[bytes[at] ?? 0] ?? NO_CHARACTER;
+      const text = Buffer.from(units.buffer).toString('utf16le');
+      const at = units.indexOf(NO_CHARACTER);
+      if (at >= 0) {
+        const byte = bytes[at] ?? 0;
         throw position.fault(text, at, `the byte ${byte.toString(16).toUpperCase()} is not Windows-1252`);
-      });
+      }
       position.pass(text);
-      return Buffer.from(decoded);
+      return Buffer.from(text);
     },
     end: nothing,
   };

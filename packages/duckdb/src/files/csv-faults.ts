@@ -1,9 +1,9 @@
-import { createReadStream } from 'node:fs';
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
+import { createReadStream } from 'node:fs';
 import { columnInfo } from '@svc/frames';
 import type { QueryTexts } from './csv-inference.ts';
-import { CARRIAGE_RETURN, createCsvScanner, LINE_FEED, withoutByteOrderMark } from './csv-scanner.ts';
+import { CARRIAGE_RETURN, createCsvScanner, csvChunks, LINE_FEED, withoutByteOrderMark } from './csv-scanner.ts';
 import { csvColumnName, type CsvTable } from './csv-table.ts';
 import { type CsvSource, csvTextsSql } from './source-sql.ts';
 
@@ -77,8 +77,14 @@ async function lineOfRow(path: string, { delimiter, header, skip, columns }: Csv
   let isEmpty = true;
   let isFirst = true;
   let last = 0;
-  for await (const chunk of createReadStream(path) as AsyncIterable<Uint8Array>) {
-    for (const byte of isFirst ? withoutByteOrderMark(chunk) : chunk) {
+  for await (const chunk of csvChunks(path)) {
+    const text = isFirst ? withoutByteOrderMark(chunk) : chunk;
+    for (let from = 0; from < text.length;) {
+      const at = scanner.skipText(text, from);
+      if (at > from) [isEmpty, last] = [false, 0];
+      from = at + 1;
+      const byte = text[at];
+      if (byte === undefined) break;
       const token = scanner.next(byte);
       const isSecond = byte === LINE_FEED && last === CARRIAGE_RETURN;
       if ((byte === LINE_FEED || byte === CARRIAGE_RETURN) && !isSecond) line += 1;

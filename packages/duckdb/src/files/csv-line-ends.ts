@@ -1,14 +1,13 @@
-import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '@svc/errors';
 import { unlinkIfThere } from '../disk/durable-files.ts';
-import { CARRIAGE_RETURN, createCsvScanner, LINE_FEED, withoutByteOrderMark } from './csv-scanner.ts';
+import { CARRIAGE_RETURN, createCsvScanner, csvChunks, LINE_FEED, withoutByteOrderMark } from './csv-scanner.ts';
 import { hasUnknownDialect } from './file-errors.ts';
 import type { FileSource } from './frame-files.ts';
 import { explainDialect, readCsvHead } from './csv-sniffer.ts';
 
-type Text = AsyncIterable<Uint8Array>;
+type Text = AsyncIterable<Buffer>;
 type CsvFile = Extract<FileSource, { kind: 'csv' }>;
 
 /**
@@ -30,22 +29,18 @@ export async function withUniformLines<T>(
   const { delimiter } = await readCsvHead(from.path, from.delimiter);
   const file = await open(copy, 'wx', 0o600);
   try {
-    await pipeline(withLineFeeds(textOf(from.path, signal), delimiter), file.createWriteStream(), { signal });
+    await pipeline(withLineFeeds(csvChunks(from.path, signal), delimiter), file.createWriteStream(), { signal });
     return await work({ ...from, path: copy });
   } finally {
     await unlinkIfThere(copy).catch(() => {});
   }
 }
 
-function textOf(path: string, signal?: AbortSignal): Text {
-  return createReadStream(path, { signal }) as Text;
-}
-
 /** Whether a file has several kinds of line ends, in quotes or not. */
 async function mayMixLineEnds(path: string, signal?: AbortSignal): Promise<boolean> {
   const kinds = new Set<number>();
   let last = 0;
-  for await (const chunk of textOf(path, signal)) {
+  for await (const chunk of csvChunks(path, signal)) {
     // A line end that two chunks share is seen as two kinds, which only costs a copy.
     if (last === CARRIAGE_RETURN && chunk[0] !== LINE_FEED) kinds.add(CARRIAGE_RETURN);
     last = chunk.at(-1) ?? last;
@@ -66,9 +61,16 @@ async function* withLineFeeds(text: Text, delimiter: string): AsyncGenerator<Uin
   let isFirst = true;
   let last = 0;
   for await (const chunk of text) {
-    const lines = Buffer.alloc(chunk.length);
+    const bytes = isFirst ? withoutByteOrderMark(chunk) : chunk;
+    const lines = Buffer.alloc(bytes.length);
     let length = 0;
-    for (const byte of isFirst ? withoutByteOrderMark(chunk) : chunk) {
+    for (let from = 0; from < bytes.length;) {
+      const at = scanner.skipText(bytes, from);
+      length += bytes.copy(lines, length, from, at);
+      if (at > from) last = 0;
+      from = at + 1;
+      const byte = bytes[at];
+      if (byte === undefined) break;
       const isEnd = scanner.next(byte) === 'line_end';
       const isSecond = isEnd && byte === LINE_FEED && last === CARRIAGE_RETURN;
       if (!isSecond) lines[length++] = isEnd ? LINE_FEED : byte;
@@ -90,7 +92,7 @@ async function mixedLineEnds(path: string, delimiter: string, signal?: AbortSign
   if (!(await mayMixLineEnds(path, signal))) return undefined;
   const scanner = createCsvScanner([delimiter]);
   let [line, first, end] = [1, '', ''];
-  for await (const chunk of textOf(path, signal)) {
+  for await (const chunk of csvChunks(path, signal)) {
     for (const byte of chunk) {
       const isEnd = scanner.next(byte) === 'line_end';
       const isSecond = byte === LINE_FEED && end === 'CR';

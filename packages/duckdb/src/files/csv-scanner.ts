@@ -1,3 +1,5 @@
+import { createReadStream } from 'node:fs';
+
 /** The role of a byte in a CSV text. */
 export type CsvToken =
   /** A byte of a value. All bytes of a delimiter but its last one are text, too. */
@@ -16,6 +18,11 @@ export interface CsvScanner {
   /** Whether the last byte was inside quotes. */
   readonly isQuoted: boolean;
   next(byte: number): CsvToken;
+  /**
+   * Returns the position of the next byte, from `at` on, that `next` must see; the length if there is none. The bytes
+   * before it are text. Ten times as fast as `next` for each of them.
+   */
+  skipText(bytes: Uint8Array, at: number): number;
 }
 
 /** The byte that ends a line, alone or after a carriage return. */
@@ -28,6 +35,7 @@ const BYTE_ORDER_MARK = Buffer.of(0xef, 0xbb, 0xbf);
 /** Creates a scanner at the start of a text, after its byte order mark. Any of the delimiters separates values. */
 export function createCsvScanner(delimiters: readonly string[]): CsvScanner {
   const matchers = delimiters.flatMap((delimiter) => matcherOf(delimiter) ?? []);
+  const endsText = bytesOf(QUOTE, LINE_FEED, CARRIAGE_RETURN, ...delimiters.flatMap((one) => [...Buffer.from(one)]));
   /** Whether the value has had only spaces so far. */
   let isStart = true;
   let isQuotedValue = false;
@@ -76,8 +84,31 @@ export function createCsvScanner(delimiters: readonly string[]): CsvScanner {
       startValue();
       return 'delimiter';
     },
+    skipText(bytes, from) {
+      const ends = isQuoted ? ENDS_QUOTED_TEXT : endsText;
+      const { length } = bytes;
+      let at = from;
+      if (isStart && !ends[SPACE]) while (bytes[at] === SPACE) at += 1;
+      const start = at;
+      while (at < length && !ends[bytes[at] ?? 0]) at += 1;
+      if (at > start) isStart = false;
+      if (at > from) {
+        wasClosed = false;
+        count = 0;
+      }
+      return at;
+    },
   };
 }
+
+/** Returns 1 for each of the bytes. */
+function bytesOf(...bytes: readonly number[]): Uint8Array {
+  const found = new Uint8Array(256);
+  for (const byte of bytes) found[byte] = 1;
+  return found;
+}
+
+const ENDS_QUOTED_TEXT = bytesOf(QUOTE, LINE_FEED, CARRIAGE_RETURN);
 
 /** A delimiter of at most four bytes, as one integer. */
 interface Matcher {
@@ -95,7 +126,15 @@ function matcherOf(delimiter: string): Matcher | undefined {
 }
 
 /** Returns the bytes of a text after its byte order mark, if it has one. */
-export function withoutByteOrderMark(bytes: Uint8Array): Uint8Array {
+export function withoutByteOrderMark(bytes: Buffer): Buffer {
   const hasMark = BYTE_ORDER_MARK.equals(bytes.subarray(0, BYTE_ORDER_MARK.length));
   return hasMark ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes;
+}
+
+/** A scanner reads a chunk in about a millisecond. The event loop turns between two chunks. */
+const CHUNK_BYTES = 16 * 1024;
+
+/** Reads the text of a file in short chunks. */
+export function csvChunks(path: string, signal?: AbortSignal): AsyncIterable<Buffer> {
+  return createReadStream(path, { highWaterMark: CHUNK_BYTES, signal }) as AsyncIterable<Buffer>;
 }

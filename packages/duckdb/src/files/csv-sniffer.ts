@@ -1,7 +1,5 @@
-import { createReadStream } from 'node:fs';
 import { ServiceError } from '@svc/errors';
-import { readStart } from '../disk/read-start.ts';
-import { CARRIAGE_RETURN, createCsvScanner, LINE_FEED, withoutByteOrderMark } from './csv-scanner.ts';
+import { CARRIAGE_RETURN, createCsvScanner, csvChunks, LINE_FEED, withoutByteOrderMark } from './csv-scanner.ts';
 import { MAX_LINE_BYTES } from './csv-arguments.ts';
 import { BROKEN_LINE_HINT, LONG_LINE_HINT, UNKNOWN_CSV_DIALECT, wrongValueCount } from './file-errors.ts';
 
@@ -9,8 +7,8 @@ import { BROKEN_LINE_HINT, LONG_LINE_HINT, UNKNOWN_CSV_DIALECT, wrongValueCount 
 const MAX_COLUMNS = 5000;
 /** The delimiters that are detected. */
 const DELIMITERS = [',', ';', '\t', '|'] as const;
-/** Most first lines are shorter. */
-const HEAD_BYTES = 2_000_000;
+/** A value is cut here: it is longer than any name of a column, and is a text. */
+const MAX_VALUE_BYTES = 8192;
 /** About the number of lines that DuckDB samples to detect the dialect of a file. */
 const SAMPLED_LINES = 30_000;
 
@@ -21,7 +19,7 @@ export interface CsvHead {
   readonly skip: number;
   /** The number of columns in the first line. */
   readonly columns: number;
-  /** The values of the first line; undefined if it ends inside quotes. */
+  /** The values of the first line, long ones cut; undefined if it ends inside quotes. */
   readonly firstLine: readonly string[] | undefined;
 }
 
@@ -30,17 +28,13 @@ export interface CsvHead {
  * that is too long or has too many columns: DuckDB would take many seconds, and all of its memory, to find that out.
  */
 export async function readCsvHead(path: string, given?: string): Promise<CsvHead> {
-  const short = await readFirstLine(path, HEAD_BYTES, given);
-  const isKnown = !short.isCut || short.columns > MAX_COLUMNS;
-  const { isCut, columns, ...line } = isKnown ? short : await readFirstLine(path, MAX_LINE_BYTES, given);
+  const delimiter = given ?? (await detectDelimiter(path));
+  const { isCut, skip, columns, values, isQuoted } = await splitFirstLine(path, delimiter);
   if (columns > MAX_COLUMNS) {
-    throw new ServiceError(
-      'invalid_data',
-      `The CSV file has ${columns}${isCut ? ' or more' : ''} columns; at most ${MAX_COLUMNS} are allowed.`,
-      { hint: 'Send fewer columns, or send wide rows as Arrow or JSON. Or set the delimiter with ?delimiter=.' },
-    );
+    throw new ServiceError('invalid_data', `The CSV file has more than ${MAX_COLUMNS} columns.`, {
+      hint: 'Send fewer columns, or send wide rows as Arrow or JSON. Or set the delimiter with ?delimiter=.',
+    });
   }
-  const { delimiter, skip, isQuoted, values } = line;
   if (!isCut) return { delimiter, skip, columns, firstLine: isQuoted ? undefined : values };
   const fault = isQuoted ? 'has an unterminated quote' : 'is too long';
   throw new ServiceError(
@@ -50,82 +44,97 @@ export async function readCsvHead(path: string, given?: string): Promise<CsvHead
   );
 }
 
-/** Reads the first line of a file, at most `maxBytes` of it. */
+/**
+ * Reads the first line that is not empty, a short chunk at a time: a long one must not keep the event loop. `take` gets
+ * its bytes, and what follows, until it returns true.
+ */
 async function readFirstLine(
   path: string,
-  maxBytes: number,
-  given: string | undefined,
-): Promise<FirstLine & { readonly delimiter: string; readonly skip: number; readonly isCut: boolean }> {
-  const bytes = await readStart(path, maxBytes + 1);
-  const text = withoutByteOrderMark(bytes);
-  const { skip, start } = emptyLines(text);
-  const line = text.subarray(start);
-  if (line.length === 0 && bytes.length <= maxBytes) {
-    throw new ServiceError('invalid_data', `The CSV file ${skip === 0 ? 'is empty' : 'has only empty lines'}.`, {
-      hint: 'Send at least a header line.',
-    });
+  take: (chunk: Buffer) => boolean,
+): Promise<{ readonly skip: number; readonly isCut: boolean }> {
+  let [skip, last, left] = [0, 0, MAX_LINE_BYTES];
+  let isFirst = true;
+  for await (const chunk of csvChunks(path)) {
+    let text = isFirst ? withoutByteOrderMark(chunk) : chunk;
+    isFirst = false;
+    if (left === MAX_LINE_BYTES) {
+      let start = 0;
+      for (; text[start] === LINE_FEED || text[start] === CARRIAGE_RETURN; start++) {
+        if (text[start] === CARRIAGE_RETURN || last !== CARRIAGE_RETURN) skip += 1;
+        last = text[start] ?? 0;
+      }
+      text = text.subarray(start);
+    }
+    if (text.length > 0 && take(text.subarray(0, left))) return { skip, isCut: false };
+    if (text.length > left) return { skip, isCut: true };
+    left -= text.length;
   }
-  const delimiter = given ?? detectDelimiter(line);
-  const first = splitFirstLine(line, delimiter);
-  return { ...first, delimiter, skip, isCut: !first.isEnded && bytes.length > maxBytes };
-}
-
-/** Counts the empty lines at the start of a text, and finds where the first other line starts. */
-function emptyLines(text: Uint8Array): { readonly skip: number; readonly start: number } {
-  let [skip, start] = [0, 0];
-  for (; text[start] === LINE_FEED || text[start] === CARRIAGE_RETURN; start++) {
-    if (text[start] === CARRIAGE_RETURN || text[start - 1] !== CARRIAGE_RETURN) skip += 1;
-  }
-  return { skip, start };
+  if (left < MAX_LINE_BYTES) return { skip, isCut: false };
+  throw new ServiceError('invalid_data', `The CSV file ${skip === 0 ? 'is empty' : 'has only empty lines'}.`, {
+    hint: 'Send at least a header line.',
+  });
 }
 
 /**
  * Returns the usual delimiter that occurs most often in the first line, outside quotes; a comma if there is none. DuckDB
  * looks for one that fits all lines, and so takes a file with one broken line for a file of one column.
  */
-export function detectDelimiter(text: Uint8Array): string {
-  const counts = new Map<string, number>();
+async function detectDelimiter(path: string): Promise<string> {
+  const counts = new Map<string, number>(DELIMITERS.map((delimiter) => [delimiter, 0]));
   const scanner = createCsvScanner(DELIMITERS);
-  for (const byte of text) {
-    const token = scanner.next(byte);
-    if (token === 'line_end') break;
-    if (token !== 'delimiter') continue;
-    const delimiter = String.fromCharCode(byte);
-    counts.set(delimiter, (counts.get(delimiter) ?? 0) + 1);
-  }
+  await readFirstLine(path, (chunk) => {
+    for (let at = scanner.skipText(chunk, 0); at < chunk.length; at = scanner.skipText(chunk, at + 1)) {
+      const byte = chunk[at] ?? 0;
+      const token = scanner.next(byte);
+      if (token === 'line_end') return true;
+      if (token !== 'delimiter') continue;
+      const delimiter = String.fromCharCode(byte);
+      const count = (counts.get(delimiter) ?? 0) + 1;
+      counts.set(delimiter, count);
+      // The line has too many columns, whichever delimiter it is.
+      if (count >= MAX_COLUMNS) return true;
+    }
+    return false;
+  });
   return DELIMITERS.reduce((best, one) => ((counts.get(one) ?? 0) > (counts.get(best) ?? 0) ? one : best));
 }
 
 interface FirstLine {
+  readonly skip: number;
+  /** Whether the line is longer than allowed. */
+  readonly isCut: boolean;
+  /** At most one more than allowed. */
   readonly columns: number;
-  /** Without quotes; at most `MAX_COLUMNS` of them. */
+  /** Without quotes. */
   readonly values: readonly string[];
-  /** Whether the text contains the end of the line. */
-  readonly isEnded: boolean;
-  /** Whether the text ends inside quotes. */
+  /** Whether its text ends inside quotes. */
   readonly isQuoted: boolean;
 }
 
-function splitFirstLine(text: Uint8Array, delimiter: string): FirstLine {
+async function splitFirstLine(path: string, delimiter: string): Promise<FirstLine> {
   const scanner = createCsvScanner([delimiter]);
   const earlierDelimiterBytes = Buffer.byteLength(delimiter) - 1;
-  const value = Buffer.alloc(text.length);
+  const value = Buffer.alloc(MAX_VALUE_BYTES);
   const values: string[] = [];
-  let columns = 1;
   let length = 0;
-  for (const byte of text) {
-    const token = scanner.next(byte);
-    if (token === 'text') value[length++] = byte;
-    else if (token === 'line_end') {
-      return { columns, values: [...values, value.toString('utf8', 0, length)], isEnded: true, isQuoted: false };
-    } else if (token === 'delimiter') {
-      columns += 1;
-      if (columns <= MAX_COLUMNS) values.push(value.toString('utf8', 0, length - earlierDelimiterBytes));
-      length = 0;
+  const endValue = (delimiterBytes = 0): void => {
+    values.push(value.toString('utf8', 0, length - delimiterBytes));
+    length = 0;
+  };
+  const { skip, isCut } = await readFirstLine(path, (chunk) => {
+    for (let from = 0; from < chunk.length;) {
+      const at = scanner.skipText(chunk, from);
+      const token = at < chunk.length ? scanner.next(chunk[at] ?? 0) : undefined;
+      length += chunk.copy(value, length, from, token === 'text' ? at + 1 : at);
+      if (token === 'line_end') return true;
+      if (token === 'delimiter') endValue(earlierDelimiterBytes);
+      if (values.length > MAX_COLUMNS) return true;
+      from = at + 1;
     }
-  }
-  const { isQuoted } = scanner;
-  return { columns, values: [...values, value.toString('utf8', 0, length)], isEnded: false, isQuoted };
+    return false;
+  });
+  endValue();
+  return { skip, isCut, columns: values.length, values, isQuoted: scanner.isQuoted };
 }
 
 /** Returns the error, or one that names the broken line if the dialect of a CSV file could not be detected. */
@@ -155,8 +164,14 @@ async function findBrokenLine(
   let [line, start, values, columns] = [1, 1, 1, 0];
   let isEmpty = true;
   let isFirst = true;
-  for await (const chunk of createReadStream(path, { signal }) as AsyncIterable<Uint8Array>) {
-    for (const byte of isFirst ? withoutByteOrderMark(chunk) : chunk) {
+  for await (const chunk of csvChunks(path, signal)) {
+    const text = isFirst ? withoutByteOrderMark(chunk) : chunk;
+    for (let from = 0; from < text.length;) {
+      const at = scanner.skipText(text, from);
+      if (at > from) isEmpty = false;
+      from = at + 1;
+      const byte = text[at];
+      if (byte === undefined) break;
       const token = scanner.next(byte);
       if (byte === LINE_FEED) line += 1;
       if (token === 'delimiter') values += 1;

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { columnInfo, type CsvOptions } from '@svc/frames';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { detectDelimiter } from '../../src/files/csv-sniffer.ts';
+import { readCsvHead } from '../../src/files/csv-sniffer.ts';
 import { createFilesFixture, type FilesFixture, textOf } from '../../src/testing/files-fixture.ts';
 import { byTier } from '../../../../test/tier.ts';
 
@@ -128,10 +128,10 @@ describe('a CSV file', () => {
   }
 
   test.each([
-    ['20190 columns', `${'123456,'.repeat(20_189)}1\n1\n`, /^The CSV file has 20190 columns; at most 5000 are allowed/],
-    ['one column too many', `${'a,'.repeat(5000)}a\n`, /^The CSV file has 5001 columns; at most 5000 are allowed/],
-    ['as many after a quote', `5" pipe${',1'.repeat(20_189)}\n1\n`, /^The CSV file has 20190 columns; at most 5000/],
-    ['a million delimiters', ';'.repeat(1_000_000), /^The CSV file has 1000001 columns; at most 5000 are allowed/],
+    ['20190 columns', `${'123456,'.repeat(20_189)}1\n1\n`, /^The CSV file has more than 5000 columns/],
+    ['one column too many', `${'a,'.repeat(5000)}a\n`, /^The CSV file has more than 5000 columns/],
+    ['as many after a quote', `5" pipe${',1'.repeat(20_189)}\n1\n`, /^The CSV file has more than 5000 columns/],
+    ['a million delimiters', ';'.repeat(1_000_000), /^The CSV file has more than 5000 columns/],
   ])('with %s is refused by its first line', async (_, body, message) => {
     await expect(convert(body)).rejects.toMatchObject({
       code: 'invalid_data',
@@ -140,11 +140,7 @@ describe('a CSV file', () => {
   });
 
   test.each([
-    [
-      'millions of delimiters',
-      'a,'.repeat(2_000_000),
-      /^The CSV file has 1000001 or more columns; at most 5000 are allowed/,
-    ],
+    ['millions of delimiters', 'a,'.repeat(2_000_000), /^The CSV file has more than 5000 columns/],
     ['no line feed', 'a'.repeat(33_000_000), /^Line 1 of the CSV file is too long: .* 32000000 bytes/],
     ['an unterminated quote', `"${'a\n'.repeat(2_000_000)}`, /^Line 1 of the CSV file has an unterminated quote/],
   ])('that is long, with %s, is refused by its first line', { tags: ['slow'] }, async (_, body, message) => {
@@ -357,9 +353,10 @@ describe('a CSV file', () => {
     ['5" pipe,b;c;d\n', ';'],
     ['a,5"" pipe,b;c;d;e\n', ';'],
     ['a\n1,2,3\n', ','],
-    ['', ','],
-  ])('%j has the delimiter %j', (text, delimiter) => {
-    expect(detectDelimiter(Buffer.from(text))).toBe(delimiter);
+  ])('%j has the delimiter %j', async (text, delimiter) => {
+    const path = fixture.path();
+    await writeFile(path, text);
+    expect(await readCsvHead(path)).toMatchObject({ delimiter });
   });
 
   test.each<[string, CsvOptions]>([
