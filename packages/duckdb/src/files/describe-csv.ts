@@ -41,7 +41,7 @@ export async function detectCsvTable(reader: CsvReader, source: CsvSource, head:
   const inferredTypes = [...formattedTypes(source), ...INFERRED_TYPES];
   const header = source.header ?? (isFrameHeader(source, head) || (await detectHeader(query, source, head)));
   const names = columnNames(source, head, header);
-  const declared = names.map((name, i) => declaredColumn(source, name, i));
+  const declared = declaredColumns(source, names);
   const texts = csvTextsSql(source, { delimiter, skip, header, columns: names });
   const isInferred = declared.includes(undefined);
   const sample = isInferred ? await sampleTypes(query, texts, names.length, inferredTypes) : undefined;
@@ -131,13 +131,15 @@ export async function verifyCsvTable(
   );
   const { columns: found, rows } = await checkTypes(query, csvTextsSql(source, table), checked);
   const evidence = new Map(checked.map(({ index }, i) => [index, found[i]]));
-  const failed = [...evidence].flatMap(([index, { hasValues = false, types = [] } = {}]) =>
-    hasValues && types.length === 0 ? [index] : [],
+  const failed = new Set(
+    [...evidence].flatMap(([index, { hasValues = false, types = [] } = {}]) =>
+      hasValues && types.length === 0 ? [index] : [],
+    ),
   );
   const columns = table.columns.map((column, i) =>
-    failed.includes(i) ? column : (settledColumn(column, evidence.get(i)) ?? column),
+    failed.has(i) ? column : (settledColumn(column, evidence.get(i)) ?? column),
   );
-  return { table: await settleColumns(query, source, { ...table, columns }, failed), rows };
+  return { table: await settleColumns(query, source, { ...table, columns }, [...failed]), rows };
 }
 
 /** The description of a table, except for the number of rows. */
@@ -156,7 +158,8 @@ function isFrameHeader({ addedTo, columns }: CsvSource, { firstLine }: CsvHead):
 }
 
 function detectHeader(query: QueryTexts, source: CsvSource, head: CsvHead): Promise<boolean> {
-  const declared = (source.columns ?? []).map(({ name }, i) => declaredColumn(source, name, i)?.type);
+  const names = (source.columns ?? []).map(({ name }) => name);
+  const declared = declaredColumns(source, names).map((column) => column?.type);
   return hasHeader(query, source, head, declared);
 }
 
@@ -179,13 +182,16 @@ function columnNames({ columns }: CsvSource, head: CsvHead, header: boolean): re
   return line.map((name) => (name === '' ? (unique.shift() ?? '') : name));
 }
 
-/** Returns a column whose type is declared by the client, or by the frame that the rows are appended to. */
-function declaredColumn(source: CsvSource, name: string, index: number): CsvColumn | undefined {
+/** Returns the columns with a type that the client declares, or the frame that the rows are appended to. */
+function declaredColumns(source: CsvSource, names: readonly string[]): readonly (CsvColumn | undefined)[] {
   const { columns, addedTo } = source;
-  const type = columns?.[index]?.type;
-  const field = type === undefined ? addedTo?.fields.find((one) => one.name === name) : declaredField(name, type);
-  const known = field && csvTypeOf(field, source);
-  return known && { field: nullable(field), type: known, isVerified: false, hasNegativeZero: false };
+  const ofFrame = new Map(addedTo?.fields.map((field) => [field.name, field]));
+  return names.map((name, index) => {
+    const type = columns?.[index]?.type;
+    const field = type === undefined ? ofFrame.get(name) : declaredField(name, type);
+    const known = field && csvTypeOf(field, source);
+    return known && { field: nullable(field), type: known, isVerified: false, hasNegativeZero: false };
+  });
 }
 
 /** Returns how values of a field are written in CSV; undefined if there is no such form. */

@@ -14,10 +14,15 @@ export function fileNames(schema: Schema): string[] {
 /** Makes column names unique for DuckDB, which ignores letter case. */
 export function uniqueNames(names: readonly string[], reserved: readonly string[] = []): string[] {
   const taken = new Set(reserved);
+  const numbers = new Map<string, number>();
   return names.map((name) => {
     const base = name.replaceAll('\0', '\uFFFD') || 'column';
+    const folded = base.toLowerCase();
     let unique = base;
-    for (let i = 1; taken.has(unique.toLowerCase()); i++) unique = `${base}_${i}`;
+    // From the last number on: thousands of names may differ in letter case only.
+    let number = numbers.get(folded) ?? 0;
+    while (taken.has(unique.toLowerCase())) unique = `${base}_${(number += 1)}`;
+    numbers.set(folded, number);
     taken.add(unique.toLowerCase());
     return unique;
   });

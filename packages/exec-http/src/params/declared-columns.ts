@@ -11,7 +11,7 @@ const NAME_AND_TYPE = /^(.+):([A-Za-z][A-Za-z0-9_]*(?:\([0-9, ]*\))?)$/s;
  * its name is in double quotes, with `""` for `"`.
  */
 export function parseDeclaredColumns(text: string): readonly DeclaredColumn[] {
-  const columns: DeclaredColumn[] = [];
+  const columns = new Map<string, DeclaredColumn>();
   const pattern = new RegExp(COLUMN);
   while (pattern.lastIndex <= text.length) {
     const [, inQuotes, plain, separator] = pattern.exec(text) ?? [];
@@ -22,13 +22,13 @@ export function parseDeclaredColumns(text: string): readonly DeclaredColumn[] {
       });
     }
     const [, name = column, type] = NAME_AND_TYPE.exec(column) ?? [];
-    if (columns.some((other) => other.name === name)) {
+    if (columns.has(name)) {
       throw new ServiceError('invalid_argument', `columns=${quoted(text)} names the column ${quoted(name)} twice.`, {
         hint: 'Name each column once.',
       });
     }
-    columns.push({ name, ...(type !== undefined && { type }) });
+    columns.set(name, { name, ...(type !== undefined && { type }) });
     if (separator === '') break;
   }
-  return columns;
+  return [...columns.values()];
 }

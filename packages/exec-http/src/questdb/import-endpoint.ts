@@ -101,7 +101,7 @@ async function openForm(
   const body = coding === undefined ? received : decompressBody(received, coding, { maxBytes });
   let schema = '';
   const file = await openFormFile(contentType, body, { name: 'schema', onText: (text) => void (schema = text) });
-  return { file, hasSchema: !/^\s*(?:\[\s*\])?\s*$/.test(schema) };
+  return { file, hasSchema: !/^(?:\[\s*\])?$/.test(schema.trim()) };
 }
 
 function schemaOfNew(): ServiceError {

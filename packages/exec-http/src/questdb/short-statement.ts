@@ -9,12 +9,12 @@ export interface FullStatement {
 const FROM = 'FROM ';
 /** A name, plain or in quotes. QuestDB takes single quotes, too. */
 const NAME = String.raw`(?:[a-z_][a-z0-9_]*|"(?:[^"]|"")+"|'(?:[^']|'')+')`;
-const TABLE = new RegExp(String.raw`^\s*(${NAME})\s*;?\s*$`, 'i');
+const TABLE = new RegExp(String.raw`^\s*(${NAME})\s*(?:;\s*)?$`, 'i');
 const FUNCTION = /^\s*(?:tables|table_columns|questdb_columns)\s*\(/i;
 const ALL_COLUMNS = /^(\s*)information_schema\s*\.\s*(questdb_columns\s*\(.*)$/is;
 /** The list of tables without its parentheses, as `qdb-table-names` writes it; other SQL with a frame of that name may quote it. */
 const LISTED = /^\s*select\s+(?:\*|[a-z_]+)\s+from\s+tables(?=\s*(?:;|$)|\s+(?:where|order|limit)\s)/i;
-const SHOW_COLUMNS = new RegExp(String.raw`^\s*show\s+columns\s+from\s+(${NAME})\s*;?\s*$`, 'i');
+const SHOW_COLUMNS = new RegExp(String.raw`^\s*show\s+columns\s+from\s+(${NAME})\s*(?:;\s*)?$`, 'i');
 
 /** Statements of one word, which are not the names of frames. */
 const WORDS: ReadonlySet<string> = new Set(

@@ -28,7 +28,7 @@ const HINT =
 /** Far more than the headers of a file need. */
 const LIMITS = { parts: 2, fieldSize: 1024, headerPairs: 16 };
 /** The most bytes of a part with text. */
-const MAX_TEXT_BYTES = 1024 * 1024;
+const MAX_TEXT_BYTES = 256 * 1024;
 const WITH_TEXT = { ...LIMITS, parts: 3, fieldSize: MAX_TEXT_BYTES };
 
 /** Content transfer encodings that leave the bytes as they are. */

@@ -27,7 +27,8 @@ export function fitRows(frame: Schema, inserted: FrameStream): FrameStream {
     return to && needsConversion(from, to) ? [{ place, from, to, how: conversionOf(from, to) }] : [];
   });
   if (conversions.length === 0) return rows;
-  const fields = rows.schema.fields.map((field, place) => conversions.find((one) => one.place === place)?.to ?? field);
+  const converted = new Map(conversions.map(({ place, to }) => [place, to]));
+  const fields = rows.schema.fields.map((field, place) => converted.get(place) ?? field);
   const schema = new Schema(fields, rows.schema.metadata);
   return { schema, batches: convert(rows, schema, conversions) };
 }

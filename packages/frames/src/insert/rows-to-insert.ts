@@ -14,10 +14,15 @@ import { fitRows } from './fit-rows.ts';
 export function rowsToInsert(frame: Schema, rows: FrameStream, columns?: readonly string[]): FrameStream {
   const names = frame.fields.map(({ name }) => name);
   const targets = columns ?? names;
-  const unknown = targets.find((name) => !names.includes(name));
-  if (unknown !== undefined) throw wrongColumns(frame, `The frame has no column ${quoted(unknown)}.`);
-  const twice = targets.find((name, i) => targets.indexOf(name) !== i);
-  if (twice !== undefined) throw wrongColumns(frame, `Column ${quoted(twice)} is named twice.`);
+  const unfilled = new Set(names);
+  for (const name of targets) {
+    if (unfilled.delete(name)) continue;
+    const isKnown = names.includes(name);
+    throw wrongColumns(
+      frame,
+      isKnown ? `Column ${quoted(name)} is named twice.` : `The frame has no column ${quoted(name)}.`,
+    );
+  }
   const { fields, metadata } = rows.schema;
   if (fields.length !== targets.length) {
     throw wrongColumns(frame, `The rows have ${fields.length} values, but ${targets.length} columns are to be filled.`);

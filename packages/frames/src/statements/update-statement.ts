@@ -83,7 +83,7 @@ const BEGINNINGS = [
 
 /** What clients send around other statements. Each statement is committed by itself, and the time zone is UTC. */
 const NOTHING =
-  /^\s*(?:(?:BEGIN|COMMIT|END|ROLLBACK)(?:\s+(?:TRANSACTION|WORK))?|START\s+TRANSACTION|SET\s+(?:SESSION\s+)?TIME\s?ZONE\s*(?:=|\sTO\s|)\s*'(?:Etc\/)?UTC')\s*;?\s*$/i;
+  /^\s*(?:(?:BEGIN|COMMIT|END|ROLLBACK)(?:\s+(?:TRANSACTION|WORK))?|START\s+TRANSACTION|SET\s+(?:SESSION\s+)?TIME\s?ZONE(?:\s*=\s*|\s+TO\s+|\s*)'(?:Etc\/)?UTC')\s*(?:;\s*)?$/i;
 
 function notOffered(what: string, unchanged: 'columns' | 'rows'): ServiceError {
   return new ServiceError('permission_denied', `${what} is not supported: ${unchanged} of a frame do not change.`, {

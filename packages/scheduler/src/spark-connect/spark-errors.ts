@@ -145,6 +145,8 @@ function tidied(message: string): { readonly message: string; readonly place: Pl
     .trim()
     .replace(/^\[[A-Z0-9_.]+\]\s*/, '')
     .replace(/\n[^]*$/, '')
+    // The patterns below take quadratic time for a long run of blanks, which the SQL may have.
+    .slice(0, 2 * MAX_MESSAGE_LENGTH)
     .replace(/\s*\(line \d+, pos \d+\)/, '')
     .replace(/;?\s*line \d+,? pos \d+;?\s*$/, '')
     .replace(/\s*SQLSTATE: \w{5}\s*$/, '')

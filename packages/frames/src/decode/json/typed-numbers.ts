@@ -101,7 +101,7 @@ function scaledInteger(text: string, scale: number): bigint | undefined {
   if (whole === undefined) return undefined;
   const digits = `${whole}${fraction}`.replace(/^0+/, '');
   if (digits === '') return 0n;
-  const significant = digits.replace(/0+$/, '');
+  const significant = digits.replace(/(?<!0)0+$/, '');
   const shift = Number(exponent) - fraction.length + scale + (digits.length - significant.length);
   if (shift < 0 || significant.length + shift > MAX_DIGITS) return undefined;
   const value = BigInt(`${significant}${'0'.repeat(shift)}`);

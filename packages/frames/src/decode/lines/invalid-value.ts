@@ -1,7 +1,7 @@
 import { quoted } from '@svc/errors/internal';
 import { type LineKind } from './line-column.ts';
 import { LineError } from './line-error.ts';
-import { NUMBER } from './line-numbers.ts';
+import { MAX_NUMBER_LENGTH, NUMBER } from './line-numbers.ts';
 
 interface Range {
   readonly form: RegExp;
@@ -48,7 +48,7 @@ export function invalidValue(line: number, name: string, value: string): LineErr
       'Set protocol_version=1 in the client.',
     );
   }
-  const range = RANGES.find(({ form }) => form.test(value));
+  const range = value.length > MAX_NUMBER_LENGTH ? undefined : RANGES.find(({ form }) => form.test(value));
   if (range) {
     const { kind, hint } = range;
     return new LineError(line, `${field} has the value ${quoted(value)}, which is out of range for a ${kind}.`, hint);

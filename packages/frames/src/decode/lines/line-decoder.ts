@@ -54,13 +54,18 @@ export function createLineDecoder(options: LineDecoderOptions): LineDecoder {
     attempt: 0,
   };
   let unread = 0;
+  let hasLine = false;
 
   function add(bytes: Uint8Array): void {
     extend(cursor, bytes);
     unread += bytes.length;
+    hasLine ||= bytes.includes(NEWLINE);
     if (unread < stepBytes) return;
-    readLines(state);
+    // A long line is not read again with each of its chunks.
+    if (hasLine) readLines(state);
+    else if (cursor.end - cursor.position > MAX_LINE_BYTES) throw tooLong(cursor.line);
     unread = 0;
+    hasLine = false;
   }
 
   return {

@@ -129,7 +129,7 @@ export function readDouble(bytes: Uint8Array, start: number, end: number): numbe
 }
 
 /** The form of a double. */
-export const NUMBER: RegExp = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+export const NUMBER: RegExp = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const WORDS: Readonly<Record<string, number>> = {
   NaN: Number.NaN,
   Infinity,
@@ -137,7 +137,11 @@ const WORDS: Readonly<Record<string, number>> = {
   '-Infinity': -Infinity,
 };
 
+/** Longer texts are not read as numbers. */
+export const MAX_NUMBER_LENGTH = 1024;
+
 function slowDouble(bytes: Uint8Array, start: number, end: number): number | undefined {
+  if (end - start > MAX_NUMBER_LENGTH) return undefined;
   const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
   if (Object.hasOwn(WORDS, text)) return WORDS[text];
   if (!NUMBER.test(text)) return undefined;

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { ServiceError } from '@svc/errors';
 import type { ByteBudget } from '../../byte-budget.ts';
 import type { DecodedFormat } from '../../encoding.ts';
 import { decodeArrow } from '../arrow/arrow-decoder.ts';
@@ -70,10 +71,23 @@ function handle(request: WorkerRequest): Outcome {
   if (request.kind === 'chunk' || request.kind === 'grown') decoding.feed(request);
   if (request.kind === 'end') decoding.end();
   if (request.kind === 'open' && request.whole !== undefined) return firstParts(decoding.steps);
-  const { value, done } = decoding.steps.next();
+  const { value, done } = nextStep(decoding.steps);
   if (done !== true) return value;
   finish();
   return { kind: 'done' };
+}
+
+/** The longest schema message. The event loop of the server decodes it in one piece. */
+const MAX_SCHEMA_BYTES = 4 << 20;
+
+function nextStep(steps: DecodeSteps): ReturnType<DecodeSteps['next']> {
+  const step = steps.next();
+  if (step.done === true || step.value.kind !== 'schema' || step.value.message.length <= MAX_SCHEMA_BYTES) return step;
+  throw new ServiceError(
+    'invalid_data',
+    `The names and metadata of the columns take ${step.value.message.length} bytes; at most ${MAX_SCHEMA_BYTES} are allowed.`,
+    { hint: 'Shorten the names, or leave out metadata.' },
+  );
 }
 
 /** The most bytes of parts that are decoded before the reader asks for more. */
@@ -83,7 +97,7 @@ const MAX_AHEAD_BYTES = 1 << 20;
 function firstParts(steps: DecodeSteps): Outcome {
   const parts: FramePart[] = [];
   for (let bytes = 0; bytes < MAX_AHEAD_BYTES;) {
-    const { value, done } = steps.next();
+    const { value, done } = nextStep(steps);
     if (done === true) {
       finish();
       return { kind: 'parts', parts, isDone: true };
