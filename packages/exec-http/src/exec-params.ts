@@ -37,26 +37,36 @@ export function parseLimit(text: string): RowRange {
 
 /** Parses `cols`: comma-separated names; a name with a comma or a quote is in double quotes, with `""` for `"`. */
 export function parseColumns(text: string): readonly string[] {
+  const names = text.includes('"') ? quotedNames(text) : text.split(',');
+  const known = new Set<string>();
+  if (!text.includes('"') && names.includes('')) throw invalidColumns(text);
+  for (const name of names) {
+    if (known.has(name)) {
+      throw new ServiceError('invalid_argument', `cols=${quoted(text)} names the column ${quoted(name)} twice.`, {
+        hint: 'Name each column once.',
+      });
+    }
+    known.add(name);
+  }
+  return names;
+}
+
+function quotedNames(text: string): readonly string[] {
   const names: string[] = [];
   const pattern = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y;
   while (pattern.lastIndex <= text.length) {
-    const match = pattern.exec(text);
-    const [, inQuotes, plain, separator] = match ?? [];
-    if (inQuotes === undefined && !plain) {
-      throw new ServiceError('invalid_argument', `cols=${quoted(text)} is not a list of columns.`, {
-        hint: 'Write cols=a,b; put a name with a comma or a quote in double quotes, and write "" for a quote.',
-      });
-    }
-    names.push(inQuotes === undefined ? (plain ?? '') : inQuotes.replaceAll('""', '"'));
+    const [, inQuotes, plain, separator] = pattern.exec(text) ?? [];
+    if (inQuotes === undefined && !plain) throw invalidColumns(text);
+    names.push(inQuotes?.replaceAll('""', '"') ?? plain ?? '');
     if (separator === '') break;
   }
-  const repeated = names.find((name, i) => names.indexOf(name) < i);
-  if (repeated !== undefined) {
-    throw new ServiceError('invalid_argument', `cols=${quoted(text)} names the column ${quoted(repeated)} twice.`, {
-      hint: 'Name each column once.',
-    });
-  }
   return names;
+}
+
+function invalidColumns(text: string): ServiceError {
+  return new ServiceError('invalid_argument', `cols=${quoted(text)} is not a list of columns.`, {
+    hint: 'Write cols=a,b; put a name with a comma or a quote in double quotes, and write "" for a quote.',
+  });
 }
 
 /** Parses a parameter that is `true` or `false`. */
@@ -67,10 +77,14 @@ export function parseFlag(name: string, text: string): boolean {
   });
 }
 
+/** More digits than any integer type has. The time of `BigInt` grows with their square. */
+const MAX_INTEGER_LENGTH = 100;
+
 /** Parses an SQL parameter value in JSON; integers are exact. */
 export function parseSqlValue(text: string): SqlValue {
-  if (/^-?(0|[1-9][0-9]*)$/.test(text.trim())) return exactInteger(text);
-  const value = parsedJson(text);
+  const isInteger = /^-?(0|[1-9][0-9]*)$/.test(text.trim());
+  if (isInteger && text.length <= MAX_INTEGER_LENGTH) return exactInteger(text);
+  const value = isInteger ? undefined : parsedJson(text);
   // A number with a decimal point or an exponent is a DOUBLE, whatever its value.
   if (typeof value === 'number' && Number.isFinite(value)) return { type: 'DOUBLE', text: String(value) };
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;

@@ -15,22 +15,33 @@ export function parseQueryString(url: string): Params {
   return parseForm(url.slice(start + 1, end < 0 ? undefined : end));
 }
 
+/** The most parameters of a request, and of a statement. They are parsed in one turn of the event loop. */
+export const MAX_PARAMETERS = 4096;
+
 /** Parses `a=1&b=2`. */
 export function parseForm(text: string): Params {
-  return text
-    .split('&')
+  const parts = text.split('&', MAX_PARAMETERS + 1);
+  if (parts.length > MAX_PARAMETERS) throw tooManyParameters();
+  return parts
     .filter((part) => part !== '')
     .map((part) => {
       const equals = part.indexOf('=');
       const [name, value] = equals < 0 ? [part, ''] : [part.slice(0, equals), part.slice(equals + 1)];
-      return [decodePart(name.replaceAll('+', ' ')), decodePart(value.replaceAll('+', ' '))] as const;
+      return [decodePart(name), decodePart(value)] as const;
     });
 }
 
-/** Decodes percent escapes and UTF-8. */
+/** Returns the error of a request with too many parameters. */
+export function tooManyParameters(): ServiceError {
+  return new ServiceError('invalid_argument', `The request has more than ${MAX_PARAMETERS} parameters.`, {
+    hint: 'Send fewer, or put the values as a frame and join it.',
+  });
+}
+
+/** Decodes percent escapes, pluses and UTF-8. */
 function decodePart(text: string): string {
   try {
-    return decodeURIComponent(text);
+    return decodeURIComponent(text.includes('+') ? withSpaces(text) : text);
   } catch {
     throw new ServiceError(
       'invalid_argument',
@@ -38,6 +49,15 @@ function decodePart(text: string): string {
       { hint: 'Percent-encode the UTF-8 bytes of every parameter, for example %C3%A9 for é and %25 for %.' },
     );
   }
+}
+
+const [PLUS, SPACE] = [43, 32];
+
+/** Replaces each plus by a space, in bytes: a million replacements in a string take 0.2 s. */
+function withSpaces(text: string): string {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at++) if (bytes[at] === PLUS) bytes[at] = SPACE;
+  return bytes.toString();
 }
 
 /** Returns the value of a parameter, or undefined. Throws if it is given more than once. */

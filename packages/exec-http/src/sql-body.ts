@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
+import { createYield } from '@svc/frames/internal';
 import { type Params, parseForm } from './query-string.ts';
 import { readText } from './read-text.ts';
 import { openBody } from './request-body.ts';
@@ -32,5 +33,9 @@ export async function sqlParams(context: RequestContext): Promise<Params> {
     });
   }
   const text = await readText(openBody(context), MAX_BYTES, 'Send shorter SQL.');
-  return mediaType === FORM ? parseForm(text) : [['query', text]];
+  // Each pass over a long text takes milliseconds.
+  const pause = createYield();
+  const params: Params = mediaType === FORM ? parseForm(text) : [['query', text]];
+  await pause();
+  return params;
 }
