@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import type { FrameStream } from '@svc/frames';
-import { readHead } from '@svc/frames/internal';
+import { createYield, readHead } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
 import { explainFile, withUniformLines } from './csv-line-ends.ts';
 import { explainDialect } from './csv-sniffer.ts';
@@ -106,17 +106,25 @@ async function writeFrame(
   write: WriteOptions,
 ): Promise<WrittenFile> {
   write.signal?.throwIfAborted();
+  // With thousands of columns, each of these steps takes milliseconds.
+  const pause = createYield();
   const { schema, columns } = storedSchema(source.schema);
+  await pause();
   const { head, all } = await readHead(payloadsOf(source), () => true);
+  await pause();
+  const options = copyOptions(schema, write);
+  await pause();
+  const put = putColumns(schema, columns);
+  await pause();
   // Estimate the row length from the first batch.
   const bytesPerRow = head[0] === undefined ? 0 : head[0].length / head[0].rows;
   const segments = {
     tailPaths: tailsOf(path),
-    options: copyOptions(schema, write),
+    options,
     growing: growingRowGroups(bytesPerRow),
     exact: WITHOUT_DICTIONARIES,
   };
-  const request = { op: 'write', path, segments, notes: FILE_NOTES, columns: putColumns(schema, columns) } as const;
+  const request = { op: 'write', path, segments, notes: FILE_NOTES, columns: put } as const;
   const numbers = await guarded('new file', () => engine.write(request, all, write));
   return written(schema, numbers);
 }
@@ -211,8 +219,11 @@ async function writeUpload(
   path: string,
   write: WriteOptions,
 ): Promise<WrittenFile> {
+  const pause = createYield();
   if (isCopiedBySql(info)) {
+    await pause();
     const sql = storedRowsSql(source, info, columnNames);
+    await pause();
     const hasNegativeZero = info.csvTable && mayHaveNegativeZero(info.csvTable);
     return copyRows(engine, { sql, sources: [source], schema: info.schema, size, hasNegativeZero }, path, write);
   }
@@ -245,19 +256,22 @@ async function copyRows(
   path: string,
   write: WriteOptions,
 ): Promise<WrittenFile> {
+  const pause = createYield();
   const setup = sources.flatMap((source) => attachment(source));
+  const copied = copyOptions(schema, write);
+  await pause();
+  const measure = Number.isNaN(arrowBytes)
+    ? measureOf(path, schema)
+    : { bytes: arrowBytes, bytesPerRow: 0, statements: [] };
+  await pause();
   const request = {
     op: 'copy',
     checks: sources.flatMap((source) => checksOf(source)),
     setup,
     sql,
     path,
-    options: [
-      copyOptions(schema, write),
-      rowGroupOption(size),
-      ...(hasNegativeZero === true ? [WITHOUT_DICTIONARIES] : []),
-    ].join(', '),
-    measure: Number.isNaN(arrowBytes) ? measureOf(path, schema) : { bytes: arrowBytes, bytesPerRow: 0, statements: [] },
+    options: [copied, rowGroupOption(size), ...(hasNegativeZero === true ? [WITHOUT_DICTIONARIES] : [])].join(', '),
+    measure,
     notes: FILE_NOTES,
   } as const;
   const subject = subjectOf(sources[0] ?? NO_SOURCE);

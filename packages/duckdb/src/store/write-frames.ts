@@ -1,5 +1,5 @@
 import { columnInfo, type FrameRef, type PutOptions, type PutResult, type PutSource } from '@svc/frames';
-import { expiryOf } from '@svc/frames/internal';
+import { createYield, expiryOf } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
 import type { Filling } from './memory/hot-tier.ts';
 import { type ReceivedRows, type Receiving, withReceived } from './receive-upload.ts';
@@ -77,6 +77,10 @@ async function finishFilling(
   rows: ReceivedRows,
   written: Schema,
 ): Promise<void> {
-  if (filling && !('kind' in rows) && schemaText(rows.schema) === schemaText(written)) await filling.finish();
-  else filling?.cancel();
+  if (filling === undefined || 'kind' in rows) return filling?.cancel();
+  const pause = createYield();
+  const text = schemaText(rows.schema);
+  await pause();
+  if (text === schemaText(written)) await filling.finish();
+  else filling.cancel();
 }
