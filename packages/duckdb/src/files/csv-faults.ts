@@ -1,6 +1,5 @@
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
-import { createReadStream } from 'node:fs';
 import { columnInfo } from '@svc/frames';
 import type { QueryTexts } from './csv-inference.ts';
 import { CARRIAGE_RETURN, createCsvScanner, csvChunks, LINE_FEED, withoutByteOrderMark } from './csv-scanner.ts';
