@@ -41,7 +41,8 @@ export function tooManyParameters(): ServiceError {
 /** Decodes percent escapes, pluses and UTF-8. */
 function decodePart(text: string): string {
   try {
-    return decodeURIComponent(text.includes('+') ? withSpaces(text) : text);
+    const spaced = text.includes('+') ? withSpaces(text) : text;
+    return spaced.includes('%') ? decodeURIComponent(spaced) : spaced;
   } catch {
     throw new ServiceError(
       'invalid_argument',

@@ -32,9 +32,10 @@ export async function sqlParams(context: RequestContext): Promise<Params> {
       hint: `Send the SQL as ${PLAIN.join(' or ')}, or as the field query of ${FORM}.`,
     });
   }
-  const text = await readText(openBody(context), MAX_BYTES, 'Send shorter SQL.');
   // Each pass over a long text takes milliseconds.
   const pause = createYield();
+  const text = await readText(openBody(context), MAX_BYTES, 'Send shorter SQL.');
+  await pause();
   const params: Params = mediaType === FORM ? parseForm(text) : [['query', text]];
   await pause();
   return params;

@@ -103,8 +103,12 @@ export function readNanoseconds(
   return true;
 }
 
+/** A longer text is not read as a number. */
+export const MAX_NUMBER_LENGTH = 1024;
+
 /** Reads a double: the nearest one to the digits. Undefined if the bytes are not a number, or beyond the range. */
 export function readDouble(bytes: Uint8Array, start: number, end: number): number | undefined {
+  if (end - start > MAX_NUMBER_LENGTH) return undefined;
   const isNegative = bytes[start] === MINUS;
   const first = isNegative || bytes[start] === PLUS ? start + 1 : start;
   let digits = 0;
@@ -137,11 +141,7 @@ const WORDS: Readonly<Record<string, number>> = {
   '-Infinity': -Infinity,
 };
 
-/** Longer texts are not read as numbers. */
-export const MAX_NUMBER_LENGTH = 1024;
-
 function slowDouble(bytes: Uint8Array, start: number, end: number): number | undefined {
-  if (end - start > MAX_NUMBER_LENGTH) return undefined;
   const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
   if (Object.hasOwn(WORDS, text)) return WORDS[text];
   if (!NUMBER.test(text)) return undefined;
