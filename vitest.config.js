@@ -14,7 +14,7 @@ const ISOLATED = ['exec-app', 'decoders', 'json-memory', 'dictionary-values', 'f
 const SERVER = ['apps/server/test/**', 'packages/client/test/**'];
 const SERVER_TESTS = SERVER.map((folder) => `${folder}/*.test.ts`);
 const SERVER_SETUP = ['apps/server/test/setup.ts'];
-const PROCESS_SETUP = ['test/setup.ts'];
+const SETUP = ['test/setup.ts'];
 /** Long tests; the file beside each has a sample of them. */
 const SLOW = '**/*.slow.test.ts';
 /** Tests of random values run in both tiers: test/tier.ts says how many values in which. */
@@ -41,6 +41,7 @@ export default defineConfig({
           name: 'unit',
           include: UNIT_TESTS,
           exclude: [...configDefaults.exclude, SLOW, ...ISOLATED],
+          setupFiles: SETUP,
           isolate: false,
         },
       },
@@ -50,7 +51,7 @@ export default defineConfig({
           name: 'process',
           include: PROCESS.map((folder) => `${folder}/*.test.ts`),
           exclude: [...configDefaults.exclude, SLOW, ...SERVER_TESTS],
-          setupFiles: PROCESS_SETUP,
+          setupFiles: SETUP,
           isolate: false,
         },
       },
@@ -60,7 +61,7 @@ export default defineConfig({
           name: 'server',
           include: SERVER_TESTS,
           exclude: [...configDefaults.exclude, SLOW],
-          setupFiles: SERVER_SETUP,
+          setupFiles: [...SETUP, ...SERVER_SETUP],
           isolate: false,
         },
       },
@@ -77,7 +78,7 @@ export default defineConfig({
             `${folder}/${PROPERTIES}`,
           ]),
           provide: { tier: 'thorough' },
-          setupFiles: [...PROCESS_SETUP, ...SERVER_SETUP],
+          setupFiles: [...SETUP, ...SERVER_SETUP],
           testTimeout: 120_000,
         },
       },

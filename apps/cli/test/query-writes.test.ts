@@ -110,7 +110,7 @@ test('a server whose default is a database gets the statement as SQL for the dat
 
 describe('nothing is sent for', () => {
   test.each([
-    ['insert t', [], 1, 'error: Cannot read the statement: INSERT is not followed by INTO, at " t".\n  insert t\n'],
+    ['insert t', [], 1, 'error: Cannot read the statement: INSERT is not followed by INTO, at "t".\n  insert t\n'],
     ['alter table t add c int', [], 1, 'error: ALTER TABLE without RENAME TO is not supported: columns of a frame do'],
     ['delete from t', [], 1, 'error: DELETE is not supported: rows of a frame do not change.\n'],
     ['drop table t', ['--csv'], 2, 'error: The statement returns no rows, so --csv has no meaning.\n'],

@@ -152,8 +152,8 @@ const ROWS: readonly (readonly [string, Hostile])[] = [
   act('500,000 placeholders', 'INVALID_ARGUMENT', () => prepare(`insert into x values (${'?,'.repeat(MB / 2 - 20)}?)`)),
   act('an action of 32 MB', 'RESOURCE_EXHAUSTED', () => action('é'.repeat(16 * MB), new Uint8Array(1))),
   act('a prepared statement of 16 MB', 'RESOURCE_EXHAUSTED', () => prepare(`select ${'1,'.repeat(8 * MB)}1`)),
-  act('a body of 7 MB of unknown fields', 'INVALID_ARGUMENT', () =>
-    action('ClosePreparedStatement', repeated([0x78, 1], 3.5 * MB)),
+  act('a body of 3 MB of unknown fields', 'INVALID_ARGUMENT', () =>
+    action('ClosePreparedStatement', repeated([0x78, 1], 1.5 * MB)),
   ),
   act('200,000 endpoints', 'INVALID_ARGUMENT', () =>
     action(
@@ -176,8 +176,8 @@ const ROWS: readonly (readonly [string, Hostile])[] = [
   send('a ticket of 60 MB', 'RESOURCE_EXHAUSTED', `${FLIGHT}/DoGet`, () =>
     flight.Ticket.encode({ ticket: Buffer.alloc(60 * MB) }).finish(),
   ),
-  send('a ticket of 8 MB', 'INVALID_ARGUMENT', `${FLIGHT}/DoGet`, () =>
-    flight.Ticket.encode({ ticket: Buffer.alloc(8 * MB) }).finish(),
+  send('a ticket of 4 MB', 'INVALID_ARGUMENT', `${FLIGHT}/DoGet`, () =>
+    flight.Ticket.encode({ ticket: Buffer.alloc(4 * MB) }).finish(),
   ),
   [
     'a pattern of 1 MB',
@@ -299,38 +299,43 @@ function createGrpc(server: MeasuredServer, session: http2.ClientHttp2Session): 
   };
 }
 
-describe.runIf(CAN_MEASURE)(`the event loop is kept for at most ${MAX_BLOCK_MS} ms in one piece by`, () => {
-  let grpc: Grpc;
-  beforeAll(async () => {
-    let end: (() => Promise<void>) | undefined;
-    const server = await startMeasured({ onEnd: (ending) => void (end = ending) });
-    // A request that is refused early waits in the memory of the client.
-    const session = http2.connect(`http://${server.grpcAddress}`, { maxSessionMemory: 1000 });
-    session.on('error', () => undefined);
-    grpc = createGrpc(server, session);
-    // The first calls load modules and compile functions.
-    for (let i = 0; i < 3; i += 1) {
-      await grpc.call(`${FLIGHT}/DoPut`, await uploadTo('x', floats(10)));
-      await grpc.call(`${FLIGHT}/DoGet`, await ticket(grpc, path('x')));
-      await grpc.call(`${FLIGHT}/DoGet`, await ticket(grpc, tables({ includeSchema: true })));
-      await grpc.call(`${FLIGHT}/DoPut`, await bound(grpc, 'select $1', floats(1)));
-      await grpc.call(`${FRAMES}/GetFrame`, [Buffer.concat([getFrame({ handle: 'x' }), repeated([0x22, 0], 5000)])]);
-    }
-    return async () => {
-      session.destroy();
-      await end?.();
-    };
-  });
-
-  for (const [options, rows] of byTier(ROWS)) {
-    test.each(rows)('%s', options, async (_, { method, messages, status, headers }) => {
-      const bytes = await messages(grpc);
-      await grpc.server.longestBlock();
-      const answer = await grpc.call(method, bytes, headers);
-      expect({ status: answer.status, ms: await grpc.server.longestBlock() }).toEqual({
-        status,
-        ms: expect.toSatisfy((ms: number) => ms <= MAX_BLOCK_MS),
-      });
+// A garbage collection or a compilation can fall into one try; a block of the request itself is in all of them.
+describe.runIf(CAN_MEASURE)(
+  `the event loop is kept for at most ${MAX_BLOCK_MS} ms in one piece by`,
+  { retry: 2 },
+  () => {
+    let grpc: Grpc;
+    beforeAll(async () => {
+      let end: (() => Promise<void>) | undefined;
+      const server = await startMeasured({ onEnd: (ending) => void (end = ending) });
+      // A request that is refused early waits in the memory of the client.
+      const session = http2.connect(`http://${server.grpcAddress}`, { maxSessionMemory: 1000 });
+      session.on('error', () => undefined);
+      grpc = createGrpc(server, session);
+      // The first calls load modules and compile functions.
+      for (let i = 0; i < 3; i += 1) {
+        await grpc.call(`${FLIGHT}/DoPut`, await uploadTo('x', floats(10)));
+        await grpc.call(`${FLIGHT}/DoGet`, await ticket(grpc, path('x')));
+        await grpc.call(`${FLIGHT}/DoGet`, await ticket(grpc, tables({ includeSchema: true })));
+        await grpc.call(`${FLIGHT}/DoPut`, await bound(grpc, 'select $1', floats(1)));
+        await grpc.call(`${FRAMES}/GetFrame`, [Buffer.concat([getFrame({ handle: 'x' }), repeated([0x22, 0], 5000)])]);
+      }
+      return async () => {
+        session.destroy();
+        await end?.();
+      };
     });
-  }
-});
+
+    for (const [options, rows] of byTier(ROWS)) {
+      test.each(rows)('%s', options, async (_, { method, messages, status, headers }) => {
+        const bytes = await messages(grpc);
+        await grpc.server.longestBlock();
+        const answer = await grpc.call(method, bytes, headers);
+        expect({ status: answer.status, ms: await grpc.server.longestBlock() }).toEqual({
+          status,
+          ms: expect.toSatisfy((ms: number) => ms <= MAX_BLOCK_MS),
+        });
+      });
+    }
+  },
+);

@@ -134,33 +134,38 @@ const HTTP: Readonly<Record<string, Hostile>> = {
 /** The length of a footer of 50 MB, and the magic bytes after it. */
 const FOOTER_END = Buffer.concat([Buffer.from(Uint32Array.of(50 * MB).buffer), Buffer.from('PAR1')]);
 
-describe.runIf(CAN_MEASURE)(`the event loop is kept for at most ${MAX_BLOCK_MS} ms in one piece by`, () => {
-  let server: MeasuredServer;
-  let end: (() => Promise<void>) | undefined;
-  beforeAll(async () => {
-    server = await startMeasured({ onEnd: (ending) => void (end = ending) });
-    // The first requests load modules and compile functions.
-    for (let i = 0; i < 3; i += 1) {
-      await server.fetch('/frames/x', { method: 'PUT', headers: CSV, body: 'a,b\n1,2\n' });
-      await server.fetch(SQL, { method: 'POST', headers: FORM, body: 'query=select+1' });
-      await server.fetch('/files/x.parquet');
-      await server.fetch('/write', { method: 'POST', body: `t a=${'1'.repeat(200_000)}x\n` });
-      await server.fetch('/imp?overwrite=true&name=x', { method: 'POST', headers: MULTIPART, body: importForm('') });
-    }
-    return async () => end?.();
-  });
-
-  for (const [options, rows] of byTier(Object.entries(HTTP))) {
-    test.each(rows)('%s', options, async (_, { method = 'GET', path, headers = {}, body, status }) => {
-      const bytes = body?.() ?? null;
-      await server.put('x', [{ a: 1, b: 2 }]);
-      await server.longestBlock();
-      const response = await server.fetch(path, { method, headers, body: bytes });
-      await response.arrayBuffer();
-      expect({ status: response.status, ms: await server.longestBlock() }).toEqual({
-        status,
-        ms: expect.toSatisfy((ms: number) => ms <= MAX_BLOCK_MS),
-      });
+// A garbage collection or a compilation can fall into one try; a block of the request itself is in all of them.
+describe.runIf(CAN_MEASURE)(
+  `the event loop is kept for at most ${MAX_BLOCK_MS} ms in one piece by`,
+  { retry: 2 },
+  () => {
+    let server: MeasuredServer;
+    let end: (() => Promise<void>) | undefined;
+    beforeAll(async () => {
+      server = await startMeasured({ onEnd: (ending) => void (end = ending) });
+      // The first requests load modules and compile functions.
+      for (let i = 0; i < 3; i += 1) {
+        await server.fetch('/frames/x', { method: 'PUT', headers: CSV, body: 'a,b\n1,2\n' });
+        await server.fetch(SQL, { method: 'POST', headers: FORM, body: 'query=select+1' });
+        await server.fetch('/files/x.parquet');
+        await server.fetch('/write', { method: 'POST', body: `t a=${'1'.repeat(200_000)}x\n` });
+        await server.fetch('/imp?overwrite=true&name=x', { method: 'POST', headers: MULTIPART, body: importForm('') });
+      }
+      return async () => end?.();
     });
-  }
-});
+
+    for (const [options, rows] of byTier(Object.entries(HTTP))) {
+      test.each(rows)('%s', options, async (_, { method = 'GET', path, headers = {}, body, status }) => {
+        const bytes = body?.() ?? null;
+        await server.put('x', [{ a: 1, b: 2 }]);
+        await server.longestBlock();
+        const response = await server.fetch(path, { method, headers, body: bytes });
+        await response.arrayBuffer();
+        expect({ status: response.status, ms: await server.longestBlock() }).toEqual({
+          status,
+          ms: expect.toSatisfy((ms: number) => ms <= MAX_BLOCK_MS),
+        });
+      });
+    }
+  },
+);

@@ -120,7 +120,7 @@ describe('engine=scheduler with the address of another server', () => {
       502,
       { code: 'scheduler_failed', error: 'The scheduler does not see the frame "mine".' },
     ]);
-    expect(await answer('SELECT * FROM nobody')).toMatchObject([400, { code: 'invalid_sql' }]);
+    expect(await answer('SELECT * FROM unknown')).toMatchObject([400, { code: 'invalid_sql' }]);
   });
 
   test('a long answer arrives complete', async () => {

@@ -3,10 +3,14 @@
  * release.
  *
  * ```ts
+ * import { createMemoryStore } from '@svc/frames';
+ * import { createGrpcServer } from '@svc/grpc';
  * import { openPort } from '@svc/grpc/internal';
+ * import { createService } from '@svc/service';
  *
  * const port = await openPort('127.0.0.1', 50052);
- * // … load and create the server, then:
+ * // Clients that connect now wait until the server is there.
+ * const server = createGrpcServer({ service: createService({ store: createMemoryStore() }) });
  * await server.listenOn(port);
  * ```
  */

@@ -6,7 +6,7 @@ import { decodeBounded, type MessageBounds } from '@svc/proto';
  */
 const MAX_REQUEST_BYTES = 1024 ** 2 + 64 * 1024;
 /** The same for messages that return what the server sent: tickets, and infos with the schema of a wide result. */
-const MAX_RETURNED_BYTES = 8 * 1024 ** 2;
+const MAX_RETURNED_BYTES = 4 * 1024 ** 2;
 /** The most bytes of a message that was compressed: grpc-js copies all of it in one step. */
 export const MAX_DECOMPRESSED_BYTES = 8 * 1024 ** 2;
 

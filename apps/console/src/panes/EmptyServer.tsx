@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { keepRequest } from '@svc/client/internal';
+import { useEffect } from 'preact/hooks';
+import { describeFrame, keepRequest } from '@svc/client/internal';
 import type { AppState } from '../state/app-state.ts';
 import { canQuery, hasLocalSql, mayWrite } from '../state/permissions.ts';
 import { SAMPLE_HANDLE, SAMPLE_SQL } from '../state/sample-data.ts';
@@ -124,4 +125,15 @@ export function MissingFrame({ app, tab }: { readonly app: AppState; readonly ta
       </button>
     </div>
   );
+}
+
+/** A frame that is listed without its columns: the server reads its file now, and the list has them then. */
+export function UnreadFrame({ app, handle }: { readonly app: AppState; readonly handle: string }): JSX.Element {
+  const error = useSignal<Error | undefined>(undefined);
+  useEffect(() => {
+    describeFrame(app.api, handle)
+      .then(() => app.refreshFrames())
+      .catch((thrown: unknown) => (error.value = toError(thrown)));
+  }, [app, handle, error]);
+  return error.value ? <ErrorBox error={error.value} /> : <div class="empty" aria-busy="true" />;
 }

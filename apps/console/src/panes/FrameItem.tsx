@@ -40,9 +40,7 @@ export function FrameItem(props: {
         onClick={() => app.openFrame(frame.handle)}
       >
         <span class="name">{frame.handle}</span>
-        <span class="rows" title={frame.rows === null ? 'The server has not read the file yet.' : undefined}>
-          {frame.rows === null ? '?' : formatCount(frame.rows)}
-        </span>
+        <span class="rows">{frame.rows === null ? '?' : formatCount(frame.rows)}</span>
         <span class="details">
           {formatBytes(frame.bytes)} · {frame.tier}
         </span>

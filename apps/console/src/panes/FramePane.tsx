@@ -1,15 +1,12 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { describeFrame } from '@svc/client/internal';
 import type { ChartPaneProps } from '../chart/ChartPane.tsx';
 import type { FrameInfo } from '../api/types.ts';
 import type { AppState } from '../state/app-state.ts';
 import { countOf, formatBytes } from '../state/format.ts';
 import type { FrameTab } from '../state/tabs.ts';
-import { toError } from '../state/to-error.ts';
 import type { SummaryPaneProps } from '../summary/SummaryPane.tsx';
-import { ErrorBox } from './ErrorBox.tsx';
 import { FrameRows } from './FrameRows.tsx';
 import { Icon } from './Icon.tsx';
 import { Key } from './Key.tsx';
@@ -26,6 +23,9 @@ interface PaneProps {
 
 const InfoPane = lazy<{ app: AppState; frame: FrameInfo }>(async () => (await import('./InfoPane.tsx')).InfoPane);
 const MissingFrame = lazy<PaneProps>(async () => (await import('./EmptyServer.tsx')).MissingFrame);
+const UnreadFrame = lazy<{ app: AppState; handle: string }>(
+  async () => (await import('./EmptyServer.tsx')).UnreadFrame,
+);
 const ChartPane = lazy<ChartPaneProps>(async () => (await import('../chart/ChartPane.tsx')).ChartPane);
 const SummaryPane = lazy<SummaryPaneProps>(async () => (await import('../summary/SummaryPane.tsx')).SummaryPane);
 
@@ -45,17 +45,6 @@ export function FramePane({ app, tab }: PaneProps): JSX.Element {
   if (frame === undefined) return <MissingFrame app={app} tab={tab} />;
   if (frame.rows === null) return <UnreadFrame key={frame.version} app={app} handle={frame.handle} />;
   return <PresentFrame app={app} tab={tab} frame={frame} />;
-}
-
-/** A frame that is listed without its columns: the server reads its file now, and the list has them then. */
-function UnreadFrame({ app, handle }: { readonly app: AppState; readonly handle: string }): JSX.Element {
-  const error = useSignal<Error | undefined>(undefined);
-  useEffect(() => {
-    describeFrame(app.api, handle)
-      .then(() => app.refreshFrames())
-      .catch((thrown: unknown) => (error.value = toError(thrown)));
-  }, [app, handle, error]);
-  return error.value ? <ErrorBox error={error.value} /> : <div class="empty" aria-busy="true" />;
 }
 
 /** The version that was opened is shown until the user asks for the newer one: rows of two are never mixed. */
