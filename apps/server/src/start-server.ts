@@ -17,6 +17,7 @@ import { openStore, StorageError } from './parts/open-store.ts';
 import { shutdown } from './shutdown.ts';
 import type { StopSteps } from './stop-steps.ts';
 import type { Traces } from './traces/open-traces.ts';
+import { watchDescriptors } from './watch-descriptors.ts';
 
 /** A server with both listeners up. */
 export interface RunningServer {
@@ -54,7 +55,8 @@ export interface StartOptions {
  */
 export async function startServer(config: Config, log: Log, options: StartOptions): Promise<RunningServer> {
   const { version, authenticator, tls, audit, traces, child, steps } = options;
-  const metrics = createMetrics(config.metrics, { version, hasCallers: authenticator !== undefined });
+  const descriptors = watchDescriptors(log);
+  const metrics = createMetrics(config.metrics, { version, hasCallers: authenticator !== undefined, descriptors });
   const refusals = sampleRefusals(createObserver(config, log, { traces, audit, metrics }));
   const { observe } = refusals;
   const [opened, scheduler, { createConfiguredService }, { createHttpServers }] = await Promise.all([
@@ -64,7 +66,8 @@ export async function startServer(config: Config, log: Log, options: StartOption
     import('./http/create-http-servers.ts'),
   ]);
   const openScheduler = scheduler?.openScheduler;
-  const parts = { ...opened, openScheduler, authenticator, observe, traces, tls: tls?.health };
+  const store = descriptors.addFault(opened.store);
+  const parts = { ...opened, store, openScheduler, authenticator, observe, traces, tls: tls?.health };
   const { service, tsdbConnections } = createConfiguredService(config, parts, version);
   let isStarting = true;
   const servers = createHttpServers(config, service, { isStarting: () => isStarting, tls, metrics });

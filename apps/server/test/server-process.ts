@@ -40,6 +40,8 @@ export interface ServerOptions {
   readonly toml?: string;
   /** Flags of the listeners. Default: free loopback ports. */
   readonly listeners?: readonly string[];
+  /** What a shell runs before it becomes the server, such as `ulimit -n 90`. Default: there is no shell. */
+  readonly shell?: string;
   /** Registers the cleanup. Default: the process ends with the test. */
   readonly onEnd?: (end: () => Promise<void>) => void;
 }
@@ -80,10 +82,13 @@ export async function startProcess({
   env = {},
   toml,
   listeners = LOCAL_LISTENERS,
+  shell,
   onEnd = onTestFinished,
 }: ServerOptions = {}): Promise<ServerProcess> {
   const config = toml === undefined ? [] : ['--config', tomlFile(toml)];
-  const child = spawn(process.execPath, [BINARY, ...listeners, ...config, ...args], {
+  const before = shell === undefined ? [] : ['/bin/sh', '-c', `${shell}; exec "$@"`, 'sh'];
+  const [program, ...rest] = [...before, process.execPath, BINARY, ...listeners, ...config, ...args] as const;
+  const child = spawn(program ?? '', rest, {
     env: environment(env),
     stdio: ['ignore', 'inherit', 'pipe'],
   });

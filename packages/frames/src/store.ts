@@ -196,8 +196,9 @@ export interface StoreFault {
   /**
    * `damaged_frame`: the file of one frame is corrupt; other frames are not affected. `cannot_write`: every put would
    * fail. `not_responding`: the store neither reads nor writes. `low_space`: less space is free than the operator wants.
+   * `out_of_files`: the process can open no more files and connections.
    */
-  readonly kind: 'damaged_frame' | 'cannot_write' | 'not_responding' | 'low_space';
+  readonly kind: 'damaged_frame' | 'cannot_write' | 'not_responding' | 'low_space' | 'out_of_files';
   /** One sentence for operators, without file paths. */
   readonly message: string;
   /** The damaged frame. */

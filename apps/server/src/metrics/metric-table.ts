@@ -176,6 +176,10 @@ export const METRICS = {
   process_start_time_seconds: { type: 'gauge', help: 'When the server process started, in Unix time.' },
   process_open_fds: { type: 'gauge', help: 'Open file descriptors of the server process.' },
   process_max_fds: { type: 'gauge', help: 'The most file descriptors that the server process may open.' },
+  svc_out_of_files_seconds_total: {
+    type: 'counter',
+    help: 'Seconds in which the server could open no more files and connections.',
+  },
   svc_build_info: { type: 'gauge', help: 'Always 1; the labels have the versions.', labels: ['version', 'node'] },
   svc_ready: { type: 'gauge', help: 'Whether /ready says that the server is ready: 1 or 0.' },
 } as const satisfies Readonly<Record<string, MetricRow>>;

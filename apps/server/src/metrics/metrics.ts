@@ -3,6 +3,7 @@ import type { FrameCacheState } from '@svc/duckdb';
 import type { ResponseCache } from '@svc/exec-http';
 import { type Health, isServing, type Observer, type Service, SQL_TARGETS } from '@svc/service';
 import type { SpanCounts } from '../traces/span-queue.ts';
+import type { Descriptors } from '../watch-descriptors.ts';
 import { createMetricsObserver } from './metrics-observer.ts';
 import { createRegistry, type Registry } from './registry.ts';
 import { createRuntimeMetrics } from './runtime-metrics.ts';
@@ -33,14 +34,21 @@ export interface Metrics {
   close(): void;
 }
 
+/** Options of `createMetrics`, besides the configuration. */
+export interface MetricsOptions {
+  readonly version: string;
+  readonly hasCallers: boolean;
+  readonly descriptors: Pick<Descriptors, 'count'>;
+}
+
 /** Creates the metrics of a configuration; undefined if they are off. */
 export function createMetrics(
   { enabled, tenant_label: hasTenants, max_tenants: maxTenants }: Config['metrics'],
-  { version, hasCallers }: { readonly version: string; readonly hasCallers: boolean },
+  { version, hasCallers, descriptors }: MetricsOptions,
 ): Metrics | undefined {
   if (!enabled) return undefined;
   const registry = createRegistry({ hasTenants });
-  const runtime = createRuntimeMetrics(registry, version);
+  const runtime = createRuntimeMetrics(registry, version, descriptors);
   let sources: MetricSources | undefined;
   return {
     observe: createMetricsObserver({ registry, maxTenants: hasTenants ? maxTenants : undefined, hasCallers }),

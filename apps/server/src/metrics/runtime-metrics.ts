@@ -1,5 +1,5 @@
 import { constants, monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
-import { readdir, readFile } from 'node:fs/promises';
+import type { Descriptors, DescriptorCounts } from '../watch-descriptors.ts';
 import type { Registry } from './registry.ts';
 
 /** Metrics of the process: memory, CPU, event loop and garbage collection. */
@@ -22,7 +22,11 @@ const GC_KINDS: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** Starts to measure the process. */
-export function createRuntimeMetrics(registry: Registry, version: string): RuntimeMetrics {
+export function createRuntimeMetrics(
+  registry: Registry,
+  version: string,
+  descriptors: Pick<Descriptors, 'count'>,
+): RuntimeMetrics {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delay.enable();
   const collections = observeCollections(registry);
@@ -42,7 +46,7 @@ export function createRuntimeMetrics(registry: Registry, version: string): Runti
       collectMemory(registry);
       const { user, system } = process.cpuUsage();
       registry.sample('process_cpu_seconds_total').value = (user + system) / 1e6;
-      await collectDescriptors(registry);
+      collectDescriptors(registry, await descriptors.count());
     },
     close() {
       delay.disable();
@@ -69,19 +73,26 @@ function gcKindOf(entry: object): number {
 }
 
 function collectMemory(registry: Registry): void {
-  const { rss, heapUsed, heapTotal, external, arrayBuffers } = process.memoryUsage();
+  const usage = memoryUsage();
+  if (usage === undefined) return;
+  const { rss, heapUsed, heapTotal, external, arrayBuffers } = usage;
   const kinds = { rss, heap_used: heapUsed, heap_total: heapTotal, external, array_buffers: arrayBuffers };
   for (const [kind, bytes] of Object.entries(kinds)) registry.sample('svc_memory_bytes', kind).value = bytes;
   registry.sample('process_resident_memory_bytes').value = rss;
 }
 
-/** Counts the file descriptors. Only Linux shows them; elsewhere the metrics are absent. */
-async function collectDescriptors(registry: Registry): Promise<void> {
-  const [open, limits] = await Promise.all([
-    readdir('/proc/self/fd').catch(() => undefined),
-    readFile('/proc/self/limits', 'utf8').catch(() => ''),
-  ]);
-  if (open !== undefined) registry.sample('process_open_fds').value = open.length;
-  const limit = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
-  if (limit !== undefined) registry.sample('process_max_fds').value = Number(limit);
+/** Undefined without a free descriptor: Node reads a file. The gauges stay, and the other metrics are written. */
+function memoryUsage(): NodeJS.MemoryUsage | undefined {
+  try {
+    return process.memoryUsage();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Only Linux shows the number of open descriptors and the limit; elsewhere these metrics are absent. */
+function collectDescriptors(registry: Registry, { open, limit, exhaustedSeconds }: DescriptorCounts): void {
+  if (open !== undefined) registry.sample('process_open_fds').value = open;
+  if (limit !== undefined) registry.sample('process_max_fds').value = limit;
+  registry.sample('svc_out_of_files_seconds_total').value = exhaustedSeconds;
 }

@@ -95,7 +95,7 @@ const HealthSchema = v.strictObject({
         faults: v.exactOptional(
           v.array(
             v.strictObject({
-              kind: v.picklist(['damaged_frame', 'cannot_write', 'not_responding', 'low_space']),
+              kind: v.picklist(['damaged_frame', 'cannot_write', 'not_responding', 'low_space', 'out_of_files']),
               message: v.string(),
               tenant: v.exactOptional(v.string()),
               handle: v.exactOptional(v.string()),
