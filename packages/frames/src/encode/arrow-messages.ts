@@ -1,8 +1,10 @@
-import { type Data, Message, MessageHeader, RecordBatchWriter, type Schema } from 'apache-arrow';
+import { type Data, Message, MessageHeader, type RecordBatch, RecordBatchWriter, type Schema } from 'apache-arrow';
+import { VectorAssembler } from 'apache-arrow/visitor/vectorassembler';
 import { hasDictionary } from '../arrow-types.ts';
 import { createRecordBatch } from '../columns/create-record-batch.ts';
 import { createYield } from '../decode/lines/create-yield.ts';
 import type { FrameStream } from '../frame-stream.ts';
+import { encodeBatchHeader } from './arrow-batch-header.ts';
 import type { ArrowMessage } from './arrow-message.ts';
 import { createCompactData } from './compact-data.ts';
 import { createKeptMessages } from './kept-messages.ts';
@@ -20,7 +22,7 @@ const keptMessages = createKeptMessages();
 /**
  * Encodes a frame as Arrow IPC messages: the schema, then dictionaries and batches. Batches of more than about 2 MiB
  * are split. One batch is encoded at a time, and only after the earlier messages were consumed. The messages of a batch
- * that is encoded repeatedly are kept. The event loop runs between messages that take long, such as those of wide frames.
+ * that is encoded repeatedly are kept. The event loop runs between messages and columns that take long.
  */
 export async function* encodeArrowMessages(source: FrameStream): AsyncGenerator<ArrowMessage, void, undefined> {
   const writer = new MessageWriter();
@@ -48,8 +50,17 @@ export async function* encodeArrowMessages(source: FrameStream): AsyncGenerator<
       const length = left < 1.5 * rows ? left : rows;
       // Use the schema of the stream: the writer starts a new one if a batch's schema differs, even in metadata.
       const from = start;
-      const part = columns.map((data) => compact(data, from, length));
-      writer.write(createRecordBatch(source.schema, length, part));
+      const part: Data[] = [];
+      const assembler = VectorAssembler.assemble();
+      for (const data of columns) {
+        const column = compact(data, from, length);
+        part.push(column);
+        assembler.visit(column);
+        if (part.length % COLUMNS_A_TURN === 0) await turn();
+      }
+      if (!canKeep) writer.writeDictionaries(createRecordBatch(source.schema, length, part));
+      await turn();
+      writer.writeBatch(length, assembler);
       start += length;
       const messages = writer.take();
       const bytes = messages.reduce((sum, { header, bodyLength }) => sum + header.length + bodyLength, 0);
@@ -63,6 +74,8 @@ export async function* encodeArrowMessages(source: FrameStream): AsyncGenerator<
   }
 }
 
+/** So many columns take about a millisecond. */
+const COLUMNS_A_TURN = 100;
 /** With the last one, of up to half as much again, below the 4 MiB that many gRPC clients accept by default. */
 const BATCH_BYTES = 2 * 1024 * 1024;
 /** A few short rows say little about the next ones. */
@@ -89,6 +102,17 @@ class MessageWriter extends RecordBatchWriter {
       message.bodyLength += chunk.byteLength;
     }
     return this;
+  }
+
+  /** Writes the dictionaries of a batch that were not written yet. */
+  writeDictionaries(batch: RecordBatch): void {
+    this._writeDictionaries(batch);
+  }
+
+  /** Writes the columns of a batch. */
+  writeBatch(rows: number, columns: VectorAssembler): void {
+    this.messages.push({ kind: 'batch', header: encodeBatchHeader(rows, columns), body: [], bodyLength: 0 });
+    this._writeBodyBuffers(columns.buffers);
   }
 
   take(): readonly ArrowMessage[] {
