@@ -55,6 +55,6 @@ test('only messages with rows may be as large as the server allows', () => {
   const limits = ['FrameService/PutFrame', 'FlightService/DoPut', 'FlightService/DoGet', 'Health/Check'].map((path) =>
     messageLimit(`/${path}`, 64 * MIB),
   );
-  expect(limits).toEqual([64 * MIB, 64 * MIB, 8 * MIB, MIB + 64 * 1024]);
+  expect(limits).toEqual([64 * MIB, 64 * MIB, 4 * MIB, MIB + 64 * 1024]);
   expect(messageLimit('/FlightService/DoGet', 1000)).toBe(1000);
 });

@@ -111,9 +111,11 @@ export function NoEditor(): JSX.Element {
   );
 }
 
-/** A frame that was dropped or has expired, or one of a link that this server does not have. */
+/** A frame that was dropped or has expired, one of a link that this server does not have, or one that is not read yet. */
 export function MissingFrame({ app, tab }: { readonly app: AppState; readonly tab: FrameTab }): JSX.Element {
   if (!app.hasFrames.value) return <div class="empty" aria-busy="true" />;
+  const unread = app.frames.value.find(({ handle }) => handle === tab.handle);
+  if (unread !== undefined) return <UnreadFrame key={unread.version} app={app} handle={unread.handle} />;
   return (
     <div class="empty">
       <h2>
@@ -128,7 +130,7 @@ export function MissingFrame({ app, tab }: { readonly app: AppState; readonly ta
 }
 
 /** A frame that is listed without its columns: the server reads its file now, and the list has them then. */
-export function UnreadFrame({ app, handle }: { readonly app: AppState; readonly handle: string }): JSX.Element {
+function UnreadFrame({ app, handle }: { readonly app: AppState; readonly handle: string }): JSX.Element {
   const error = useSignal<Error | undefined>(undefined);
   useEffect(() => {
     describeFrame(app.api, handle)

@@ -23,9 +23,6 @@ interface PaneProps {
 
 const InfoPane = lazy<{ app: AppState; frame: FrameInfo }>(async () => (await import('./InfoPane.tsx')).InfoPane);
 const MissingFrame = lazy<PaneProps>(async () => (await import('./EmptyServer.tsx')).MissingFrame);
-const UnreadFrame = lazy<{ app: AppState; handle: string }>(
-  async () => (await import('./EmptyServer.tsx')).UnreadFrame,
-);
 const ChartPane = lazy<ChartPaneProps>(async () => (await import('../chart/ChartPane.tsx')).ChartPane);
 const SummaryPane = lazy<SummaryPaneProps>(async () => (await import('../summary/SummaryPane.tsx')).SummaryPane);
 
@@ -42,8 +39,7 @@ const VIEWS_WITHOUT_SQL = VIEWS.filter(({ view }) => view === 'rows' || view ===
 /** The tab of a frame: its rows at once, and what can be made of them. */
 export function FramePane({ app, tab }: PaneProps): JSX.Element {
   const frame = app.frames.value.find(({ handle }) => handle === tab.handle);
-  if (frame === undefined) return <MissingFrame app={app} tab={tab} />;
-  if (frame.rows === null) return <UnreadFrame key={frame.version} app={app} handle={frame.handle} />;
+  if (frame === undefined || frame.rows === null) return <MissingFrame app={app} tab={tab} />;
   return <PresentFrame app={app} tab={tab} frame={frame} />;
 }
 
