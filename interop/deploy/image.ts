@@ -70,7 +70,19 @@ export function buildImage(): BuiltImage {
     buildah('config', ...variables.flatMap((variable) => ['--env', variable]), base);
     buildah('commit', '--quiet', ...policy, base, BASE);
     const build = ['--pull-never', '--isolation', 'chroot', '--network', 'host', '--format', 'docker', ...policy];
-    buildah('bud', ...build, '--from', BASE, '--build-arg', 'VERSION=1.2.3', '-f', 'deploy/container/Dockerfile', '-t', 'svc', '.');
+    buildah(
+      'bud',
+      ...build,
+      '--from',
+      BASE,
+      '--build-arg',
+      'VERSION=1.2.3',
+      '-f',
+      'deploy/container/Dockerfile',
+      '-t',
+      'svc',
+      '.',
+    );
     const container = buildah('from', '--pull-never', ...policy, 'localhost/svc');
     const { Docker } = JSON.parse(buildah('inspect', '--type', 'image', 'localhost/svc'));
     const sizes: { names: string[]; size: string }[] = JSON.parse(buildah('images', '--json'));

@@ -200,12 +200,10 @@ const QUERY_WAYS: readonly Way[] = [
   { entries: ['HEAD /info'], send: http('/info', HEAD) },
 ];
 
-const OPEN_WAYS: readonly Way[] = ['/ping', '/ready', '/readyz', '/livez', '/docs', '/'].flatMap(
-  (path): Way[] => [
-    { entries: [`GET ${path}`], access: 'open', send: http(path) },
-    { entries: [`HEAD ${path}`], access: 'open', send: http(path, HEAD) },
-  ],
-);
+const OPEN_WAYS: readonly Way[] = ['/ping', '/ready', '/readyz', '/livez', '/docs', '/'].flatMap((path): Way[] => [
+  { entries: [`GET ${path}`], access: 'open', send: http(path) },
+  { entries: [`HEAD ${path}`], access: 'open', send: http(path, HEAD) },
+]);
 
 const ASSET = '/console/assets/none.js';
 

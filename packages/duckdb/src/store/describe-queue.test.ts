@@ -9,8 +9,8 @@ function setup() {
   const begun: string[] = [];
   const ends = new Map<string, (contents: FrameContents) => void>();
   const queue: DescribeQueue = createDescribeQueue({
-    catalogue: { acquire() {}, release() {}, find: () => undefined } as never,
-    foreign: { find: async () => undefined } as never,
+    catalogue: { acquire() {}, release() {}, find: () => undefined },
+    foreign: { find: async () => undefined },
     reader: {
       describe: ({ handle }: StoredFrame) => {
         begun.push(handle);
@@ -18,7 +18,7 @@ function setup() {
         ends.set(handle, resolve);
         return promise;
       },
-    } as never,
+    },
     onProblem: () => {},
   });
   const frame = (handle: string, tenant = 'default', isForeign = true): StoredFrame =>
