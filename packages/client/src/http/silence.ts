@@ -20,6 +20,7 @@ export function watchSilence(
   const controller = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isTooLong = false;
+  let isEnded = false;
   // Not AbortSignal.any: in Node 20 it does not keep a signal of AbortSignal.timeout, which then never aborts.
   const follow = (): void => controller.abort(caller?.reason);
   if (caller?.aborted) follow();
@@ -34,6 +35,8 @@ export function watchSilence(
     stop,
     expect(extraMs = 0) {
       stop();
+      // The source of an upload may outlive its request; a timer would keep the process alive.
+      if (isEnded) return;
       const ms = timeoutMs + extraMs;
       // Timers have 32 bits.
       if (ms > 0x7fffffff) return;
@@ -43,6 +46,7 @@ export function watchSilence(
       }, ms);
     },
     end() {
+      isEnded = true;
       stop();
       caller?.removeEventListener('abort', follow);
     },

@@ -1,6 +1,6 @@
 // The client and servers that are slow, broken, or refuse.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createClient } from '../create-client.ts';
 import type { ClientError } from './client-error.ts';
 
@@ -141,6 +141,31 @@ describe('a write', () => {
       throw new RangeError('the file is gone');
     }
     await expect(createClient({ url }).put('x', broken())).rejects.toThrow('the file is gone');
+  });
+
+  test('of a stream that is aborted leaves no timer, even if its source goes on', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { url } = await serve((request) => void request.resume());
+    const ending = new AbortController();
+    let goOn = (): void => undefined;
+    const failed = new Promise<void>((resolve) => (goOn = resolve));
+    let leave = (): void => undefined;
+    const left = new Promise<void>((resolve) => (leave = resolve));
+    async function* source(): AsyncGenerator<Uint8Array> {
+      try {
+        yield new Uint8Array(1);
+        ending.abort(new Error('enough'));
+        await failed;
+        yield new Uint8Array(1);
+      } finally {
+        leave();
+      }
+    }
+    await expect(createClient({ url }).put('x', source(), { signal: ending.signal })).rejects.toThrow('enough');
+    goOn();
+    await left;
+    expect(vi.getTimerCount()).toBe(0);
   });
 });
 
