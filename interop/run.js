@@ -40,6 +40,7 @@ const peers =
         'jdbc',
         'spark-jdbc',
         'node',
+        'runtimes',
         'go',
         'rust',
         'scheduler',
