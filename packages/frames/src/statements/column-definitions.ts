@@ -5,6 +5,8 @@ const OTHER_TYPES: ReadonlyMap<string, string> = new Map([
   ['BIT(1)', 'BOOLEAN'],
   ['BYTE', 'TINYINT'],
 ]);
+/** Longer definitions are not searched for one of them: a megabyte of blanks takes long. */
+const MAX_OTHER_LENGTH = 100;
 
 /** What may follow the type of a column. A frame has no constraints, and nulls are allowed in all of its columns. */
 const NULLABILITY = /(?<!\s)\s+(?:NOT\s+)?NULL$/i;
@@ -22,10 +24,10 @@ export function takeColumns(text: StatementText): string {
   do {
     if (text.take(CONSTRAINT_NAME) !== undefined) throw constraint(text);
     const name = text.takeName('the name of a column');
-    const definition = text.takeItem().replace(NULLABILITY, '');
+    const definition = withoutNullability(text.takeItem());
     if (definition === '') throw text.error(`the type of column ${name} is missing`);
     if (CONSTRAINTS.test(withoutQuotes(definition))) throw constraint(text);
-    const type = OTHER_TYPES.get(definition.toUpperCase().replaceAll(/\s/g, '')) ?? definition;
+    const type = otherType(definition) ?? definition;
     if (columns.length === MAX_COLUMNS) throw text.error(`the table has more than ${MAX_COLUMNS} columns`);
     columns.push(`CAST(NULL AS ${type}) AS "${name.replaceAll('"', '""')}"`);
   } while (text.take(/,/y) !== undefined);
@@ -33,9 +35,21 @@ export function takeColumns(text: StatementText): string {
   return `SELECT ${columns.join(', ')} LIMIT 0`;
 }
 
-/** Names of the parts of a STRUCT may be any words. */
+function withoutNullability(definition: string): string {
+  return definition.slice(-4).toUpperCase() === 'NULL' ? definition.replace(NULLABILITY, '') : definition;
+}
+
+function otherType(definition: string): string | undefined {
+  if (definition.length > MAX_OTHER_LENGTH) return undefined;
+  return OTHER_TYPES.get(definition.toUpperCase().replaceAll(/\s/g, ''));
+}
+
+/** Names of the parts of a STRUCT may be any words. Runs of blanks become one: each would be searched for a constraint. */
 function withoutQuotes(definition: string): string {
-  return definition.replaceAll(/"(?:[^"]|"")*"/g, '""').replaceAll(/\([^()]*\)/g, '()');
+  return definition
+    .replaceAll(/"(?:[^"]|"")*"/g, '""')
+    .replaceAll(/\([^()]*\)/g, '()')
+    .replaceAll(/\s{2,}/g, ' ');
 }
 
 function constraint(text: StatementText): Error {
