@@ -1,5 +1,13 @@
-import { arrayTypeOf, chunksOf, offsetsOf, typeOf, valueBytes, valuesOf } from '@svc/frames/internal';
-import { Data, DataType, makeData, RecordBatch, type Schema, Struct, type Vector } from 'apache-arrow';
+import {
+  arrayTypeOf,
+  chunksOf,
+  createRecordBatch,
+  offsetsOf,
+  typeOf,
+  valueBytes,
+  valuesOf,
+} from '@svc/frames/internal';
+import { Data, DataType, type RecordBatch, type Schema, type Vector } from 'apache-arrow';
 import { arrayOver, type BatchReader, type BatchWriter, createBatchReader, createBatchWriter } from '../wire/batch.ts';
 import { BATCH_BYTES, BATCH_ROWS } from '../wire/messages.ts';
 
@@ -162,7 +170,7 @@ export function decodeBatch(schema: Schema, payload: ArrayBuffer): RecordBatch {
   const reader = createBatchReader(payload);
   const length = reader.word();
   const children = schema.fields.map((field) => dataFrom(typeOf(field), reader));
-  return new RecordBatch(schema, makeData({ type: new Struct(schema.fields), length, nullCount: 0, children }));
+  return createRecordBatch(schema, length, children);
 }
 
 function dataFrom(type: DataType, reader: BatchReader): Data {

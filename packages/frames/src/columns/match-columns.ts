@@ -2,18 +2,9 @@ import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import { typeOf } from '../arrow-types.ts';
 import { columnInfo } from '../column-types.ts';
-import {
-  type Data,
-  DataType,
-  type Decimal,
-  type Field,
-  makeData,
-  RecordBatch,
-  Schema,
-  Struct,
-  util,
-} from 'apache-arrow';
+import { type Data, DataType, type Decimal, type Field, type RecordBatch, Schema, util } from 'apache-arrow';
 import { convertColumn, isConvertible } from './convert-column.ts';
+import { createRecordBatch } from './create-record-batch.ts';
 import { describeTypeDifference } from './describe-type-difference.ts';
 
 /** Converts rows of one schema to another. */
@@ -72,7 +63,7 @@ export function underSchema(schema: Schema, batch: RecordBatch): RecordBatch {
 }
 
 function batchOf(schema: Schema, length: number, children: Data[]): RecordBatch {
-  return new RecordBatch(schema, makeData({ type: new Struct(schema.fields), length, nullCount: 0, children }));
+  return createRecordBatch(schema, length, children);
 }
 
 /** Whether timestamps have the same zones, which is required to concatenate files. */
