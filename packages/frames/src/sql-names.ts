@@ -1,5 +1,10 @@
+// oxlint-disable-next-line no-control-regex
+const ASCII = /^[\0-\x7f]*$/;
+
 /** Folds a name as SQL compares it: only ASCII letters have a case. For example, the Kelvin sign is not a k. */
 export function foldedName(name: string): string {
+  // A callback for each letter would take long if there are thousands of names.
+  if (ASCII.test(name)) return name.toLowerCase();
   return name.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 

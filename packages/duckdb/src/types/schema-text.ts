@@ -1,5 +1,5 @@
-import { schemaFromUpload } from '@svc/frames/internal';
-import { Message, type Schema } from 'apache-arrow';
+import { encodeArrowSchema, schemaFromUpload } from '@svc/frames/internal';
+import type { Schema } from 'apache-arrow';
 
 /** The key-value metadata of a Parquet file written by this store. */
 export const METADATA_KEYS = {
@@ -10,16 +10,10 @@ export const METADATA_KEYS = {
   arrowBytes: 'svc:arrow_bytes',
 } as const;
 
-/** A put needs the text of a schema several times, and thousands of columns take 20 ms each time. */
-const texts = new WeakMap<Schema, string>();
-
 /** Encodes a schema as text. */
 export function schemaText(schema: Schema): string {
-  const known = texts.get(schema);
-  if (known !== undefined) return known;
-  const text = Buffer.from(Message.encode(Message.from(schema))).toString('base64');
-  texts.set(schema, text);
-  return text;
+  const { buffer, byteOffset, byteLength } = encodeArrowSchema(schema).header;
+  return Buffer.from(buffer, byteOffset, byteLength).toString('base64');
 }
 
 /** Parses the text of a schema. The text is untrusted; throws if it is invalid. */

@@ -4,6 +4,7 @@ import type { FrameStream } from '../frame-stream.ts';
 import { targetMessage } from './json/json-target.ts';
 import { type BodyReader, createBodyReader, createFileReader, NO_MORE } from './worker/body-reader.ts';
 import { createDecodeSession, type DecodeSession } from './worker/decode-session.ts';
+import { createYield } from './lines/create-yield.ts';
 import { createFrameAssembler } from './worker/frame-assembler.ts';
 import type { WorkerRequest } from './worker/worker-messages.ts';
 import { createWorkerPool } from './worker/worker-pool.ts';
@@ -95,7 +96,9 @@ function readerOf(
 async function openFrame(session: DecodeSession, request: WorkerRequest): Promise<FrameStream> {
   const step = await session.next(request);
   if (step?.kind !== 'schema') throw new Error('The first step of a decoder was not a schema.');
+  const pause = createYield();
   const schema = rememberedSchema(step.message);
+  await pause();
   const frame = createFrameAssembler(unionsAsStructs(schema));
 
   async function nextBatch(): Promise<RecordBatch | undefined> {

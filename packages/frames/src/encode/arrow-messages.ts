@@ -2,6 +2,7 @@ import { type Data, Message, MessageHeader, type RecordBatch, RecordBatchWriter,
 import { VectorAssembler } from 'apache-arrow/visitor/vectorassembler';
 import { hasDictionary } from '../arrow-types.ts';
 import { createRecordBatch } from '../columns/create-record-batch.ts';
+import { encodeSchema } from '../decode/arrow/arrow-schema.ts';
 import { createYield } from '../decode/lines/create-yield.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { encodeBatchHeader } from './arrow-batch-header.ts';
@@ -9,11 +10,15 @@ import type { ArrowMessage } from './arrow-message.ts';
 import { createCompactData } from './compact-data.ts';
 import { createKeptMessages } from './kept-messages.ts';
 
-/** Encodes a schema as a message. */
+/** The same schema is stored, described and sent, and thousands of columns take 20 ms each time. */
+const schemaMessages = new WeakMap<Schema, ArrowMessage>();
+
+/** Encodes a schema as a message. Later calls return the same one. */
 export function encodeArrowSchema(schema: Schema): ArrowMessage {
-  const writer = new MessageWriter();
-  writer.reset(undefined, schema);
-  const [message] = writer.take();
+  const known = schemaMessages.get(schema);
+  if (known !== undefined) return known;
+  const message = { kind: 'schema', header: encodeSchema(schema), body: [], bodyLength: 0 } as const;
+  schemaMessages.set(schema, message);
   return message;
 }
 
@@ -28,7 +33,7 @@ export async function* encodeArrowMessages(source: FrameStream): AsyncGenerator<
   const writer = new MessageWriter();
   const turn = createYield();
   writer.reset(undefined, source.schema);
-  yield* writer.take();
+  yield encodeArrowSchema(source.schema);
   await turn();
   const compact = createCompactData();
   // A dictionary is sent only if this stream has not sent it yet.
@@ -90,6 +95,11 @@ function rowsWithin(rows: number, bytes: number): number {
 class MessageWriter extends RecordBatchWriter {
   private messages: { kind: ArrowMessage['kind']; header: Uint8Array; body: Uint8Array[]; bodyLength: number }[] = [];
 
+  /** Writes nothing: the message of the schema is encoded once for all streams. */
+  protected override _writeSchema(): this {
+    return this;
+  }
+
   protected override _writeMessage(message: Message): this {
     this.messages.push({ kind: kindOf(message), header: Message.encode(message), body: [], bodyLength: 0 });
     return this;
@@ -123,6 +133,5 @@ class MessageWriter extends RecordBatchWriter {
 }
 
 function kindOf({ headerType }: Message): ArrowMessage['kind'] {
-  if (headerType === MessageHeader.Schema) return 'schema';
   return headerType === MessageHeader.DictionaryBatch ? 'dictionary' : 'batch';
 }

@@ -33,45 +33,89 @@ export function readFlatbuffer<Result>(bytes: Uint8Array, what: string, read: (r
 }
 
 function tableAt(view: DataView, position: number): FlatTable {
-  const vtable = position - view.getInt32(position, true);
-  const vtableBytes = view.getUint16(vtable, true);
+  return new CheckedTable(view, position);
+}
 
-  function place(slot: number): number {
+/** A class, because a schema has several tables a column: closures for each of thousands of columns take long. */
+class CheckedTable implements FlatTable {
+  private readonly view: DataView;
+  private readonly position: number;
+  private readonly vtable: number;
+  private readonly vtableBytes: number;
+
+  constructor(view: DataView, position: number) {
+    this.view = view;
+    this.position = position;
+    this.vtable = position - view.getInt32(position, true);
+    this.vtableBytes = view.getUint16(this.vtable, true);
+  }
+
+  private place(slot: number): number {
     const entry = 4 + 2 * slot;
-    const offset = entry < vtableBytes ? view.getUint16(vtable + entry, true) : 0;
-    return offset === 0 ? 0 : position + offset;
-  }
-  function indirect(at: number): number {
-    return at + view.getUint32(at, true);
-  }
-  function vector(slot: number, bytesPerElement: number): { readonly start: number; readonly count: number } {
-    const at = place(slot);
-    if (at === 0) return { start: 0, count: 0 };
-    const start = indirect(at) + 4;
-    const count = view.getUint32(start - 4, true);
-    if (start + count * bytesPerElement > view.byteLength) throw new RangeError('A vector is longer than its message.');
-    return { start, count };
+    const offset = entry < this.vtableBytes ? this.view.getUint16(this.vtable + entry, true) : 0;
+    return offset === 0 ? 0 : this.position + offset;
   }
 
-  return {
-    byte: (slot) => (place(slot) === 0 ? 0 : view.getUint8(place(slot))),
-    short: (slot) => (place(slot) === 0 ? 0 : view.getInt16(place(slot), true)),
-    size: (slot) => (place(slot) === 0 ? 0 : sizeAt(view, place(slot))),
-    text(slot) {
-      const { start, count } = vector(slot, 1);
-      return Buffer.from(view.buffer, view.byteOffset + start, count).toString();
-    },
-    table: (slot) => (place(slot) === 0 ? undefined : tableAt(view, indirect(place(slot)))),
-    tables(slot) {
-      const { start, count } = vector(slot, 4);
-      return Array.from({ length: count }, (_, i) => tableAt(view, indirect(start + 4 * i)));
-    },
-    sizes(slot, sizesPerElement) {
-      const { start, count } = vector(slot, 8 * sizesPerElement);
-      return Array.from({ length: count * sizesPerElement }, (_, i) => sizeAt(view, start + 8 * i));
-    },
-    count: (slot, bytesPerElement) => vector(slot, bytesPerElement).count,
-  };
+  private indirect(at: number): number {
+    return at + this.view.getUint32(at, true);
+  }
+
+  /** Returns where the elements of a vector start. The number of them is before. */
+  private start(slot: number, bytesPerElement: number): number {
+    const at = this.place(slot);
+    if (at === 0) return 0;
+    const start = this.indirect(at) + 4;
+    const count = this.view.getUint32(start - 4, true);
+    if (start + count * bytesPerElement > this.view.byteLength) {
+      throw new RangeError('A vector is longer than its message.');
+    }
+    return start;
+  }
+
+  byte(slot: number): number {
+    const at = this.place(slot);
+    return at === 0 ? 0 : this.view.getUint8(at);
+  }
+
+  short(slot: number): number {
+    const at = this.place(slot);
+    return at === 0 ? 0 : this.view.getInt16(at, true);
+  }
+
+  size(slot: number): number {
+    const at = this.place(slot);
+    return at === 0 ? 0 : sizeAt(this.view, at);
+  }
+
+  text(slot: number): string {
+    const start = this.start(slot, 1);
+    if (start === 0) return '';
+    const { buffer, byteOffset } = this.view;
+    return Buffer.from(buffer, byteOffset + start, this.lengthAt(start)).toString();
+  }
+
+  table(slot: number): FlatTable | undefined {
+    const at = this.place(slot);
+    return at === 0 ? undefined : tableAt(this.view, this.indirect(at));
+  }
+
+  tables(slot: number): readonly FlatTable[] {
+    const start = this.start(slot, 4);
+    return Array.from({ length: this.lengthAt(start) }, (_, i) => tableAt(this.view, this.indirect(start + 4 * i)));
+  }
+
+  sizes(slot: number, sizesPerElement: number): readonly number[] {
+    const start = this.start(slot, 8 * sizesPerElement);
+    return Array.from({ length: this.lengthAt(start) * sizesPerElement }, (_, i) => sizeAt(this.view, start + 8 * i));
+  }
+
+  count(slot: number, bytesPerElement: number): number {
+    return this.lengthAt(this.start(slot, bytesPerElement));
+  }
+
+  private lengthAt(start: number): number {
+    return start === 0 ? 0 : this.view.getUint32(start - 4, true);
+  }
 }
 
 function sizeAt(view: DataView, at: number): number {
