@@ -160,7 +160,7 @@ describe.runIf(isLinux)('a server that may open no more files', () => {
       const answer = await ask(`/exec?handle=${handle}&fmt=json`);
       expect(answer).toEqual([200, expect.stringContaining('"dataset":[[1]]')]);
     }
-    expect(await stateOf(server)).toEqual(WELL);
+    await expect.poll(() => stateOf(server)).toEqual(WELL);
   });
 });
 
