@@ -23,9 +23,10 @@ export function frameViewSql(paths: readonly string[], info: SourceInfo, plain?:
     const column = sqlName(stored[i] ?? '');
     const name = names[i] ?? '';
     if (foreign !== undefined) return `${foreign[i] ?? column} AS ${sqlName(name)}`;
+    if (!hasOtherForm(field)) return `${column} AS ${sqlName(name)}`;
     const isUsed = plain === undefined || plain.used.has(name.toLowerCase());
     const value = isUsed ? sqlValue(field, column, field.name) : `{${sqlText(storedName(plain.frame, i))}: ${column}}`;
-    return `${hasOtherForm(field) ? value : column} AS ${sqlName(name)}`;
+    return `${value} AS ${sqlName(name)}`;
   });
   return `SELECT ${columns.join(', ')} FROM ${from}`;
 }

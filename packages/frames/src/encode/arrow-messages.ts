@@ -79,7 +79,7 @@ export async function* encodeArrowMessages(source: FrameStream): AsyncGenerator<
   }
 }
 
-/** So many columns take about a millisecond. */
+/** The columns between two checks of the clock: these take about a millisecond. */
 const COLUMNS_A_TURN = 100;
 /** With the last one, of up to half as much again, below the 4 MiB that many gRPC clients accept by default. */
 const BATCH_BYTES = 2 * 1024 * 1024;
