@@ -148,8 +148,9 @@ export function createRowCursor(rows: Column, numRows: number, firstRow = 0): Ro
       if (rows.fixedBytes > MAX_ROW_BYTES) return undefined;
       const kernel = useKernel();
       const before = row;
-      for (let wanted = ROOM_BYTES; ; wanted *= 4) {
-        if (!window.load(kernel, row, Math.min(wanted, MAX_ROW_BYTES))) return undefined;
+      // Each try loads the row again. Most rows take about as many bytes as text as they take in a frame.
+      for (let wanted = Math.max(ROOM_BYTES, 1.1 * rows.loadedBytes(row, row + 1)); ; wanted *= 4) {
+        if (!window.load(kernel, row, Math.min(Math.ceil(wanted), MAX_ROW_BYTES))) return undefined;
         const bytes = writeWindow(kernel, before + 1, window.room);
         if (row > before) return kernel.bytes.subarray(window.out, window.out + bytes);
         if (wanted >= MAX_ROW_BYTES) return undefined;
