@@ -17,7 +17,11 @@ test(
   '20 of 100 readers that do not read neither slow the others nor fill the memory',
   { timeout: 60_000 },
   async () => {
-    const { client, address, server } = await startFlight({ SERVICE_CACHE_SIZE: '0.1' });
+    const { client, address, server } = await startFlight({
+      SERVICE_CACHE_SIZE: '0.1',
+      // The slow readers connect long before their first call.
+      SERVICE_SERVER_FIRST_REQUEST_TIMEOUT_MS: '600000',
+    });
     await put(client, 'frame', FRAME_BYTES);
     await put(client, 'large', LARGE_BYTES);
     const ticket = await ticketOf(client, pathOf('frame'));

