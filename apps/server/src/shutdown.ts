@@ -53,6 +53,9 @@ export async function shutdown({
   await steps.run(STORE_STEP, service.close());
 }
 
+/** How long a connection without a request stays open at a stop: longer than a request takes to arrive. */
+const IDLE_MS = 300;
+
 /** Closes the listener, then each connection once it has no request. */
 async function closeHttp({ http, connections }: HttpServer, graceMs: number, grace: AbortSignal): Promise<void> {
   if (!http.listening) return;
@@ -60,8 +63,9 @@ async function closeHttp({ http, connections }: HttpServer, graceMs: number, gra
   await untilQueueIsEmpty(http, connections, graceMs / 2);
   await new Promise<void>((resolve) => {
     // Node calls it when the server closes.
-    http.closeIdleConnections = () => connections.endIdle();
-    const sweep = setInterval(() => connections.endIdle(), 20);
+    const idleMs = Math.min(IDLE_MS, graceMs / 2);
+    http.closeIdleConnections = () => connections.endIdle(idleMs);
+    const sweep = setInterval(() => connections.endIdle(idleMs), 20);
     const cut = (): void => http.closeAllConnections();
     if (grace.aborted) cut();
     else grace.addEventListener('abort', cut);

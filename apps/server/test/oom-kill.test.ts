@@ -36,7 +36,11 @@ test('a statement whose engine the kernel kills is out_of_memory, and others wor
   onTestFinished(() => vi.waitFor(() => rmdirSync(group), { timeout: 15_000 }));
   const enter = `import{writeFileSync}from'node:fs';writeFileSync('${group}/cgroup.procs',String(process.pid))`;
   const server = await startProcess({
-    env: { SERVICE_SQL_MEMORY_GB: '8', NODE_OPTIONS: `--import "data:text/javascript,${enter}"` },
+    env: {
+      SERVICE_SQL_MEMORY_GB: '8',
+      SERVICE_SQL_TIMEOUT_MS: '200000',
+      NODE_OPTIONS: `--import "data:text/javascript,${enter}"`,
+    },
   });
   const run = (sql: string) => server.fetch(`/exec?engine=local&fmt=json&query=${encodeURIComponent(sql)}`);
   const response = await run("select max(length(repeat('x', 600000000) || range)) from range(4)");

@@ -38,10 +38,10 @@ export interface Connections {
   /** From now on, connections are closed after their responses, and clients see that in the header `Connection`. */
   drain(): void;
   /**
-   * Closes the connections that have had no request for some time. A younger one may have a request on its way. Node's
+   * Closes the connections that have had no request for `idleMs`. A younger one may have a request on its way. Node's
    * `closeIdleConnections` also cuts responses that have ended and wait for their client to read them.
    */
-  endIdle(): void;
+  endIdle(idleMs: number): void;
 }
 
 /** The state of one connection. */
@@ -67,9 +67,6 @@ const LATE = Object.assign(new Error('The head is late.'), { code: 'ERR_HTTP_REQ
 
 /** Requests that start in a turn of the event loop: few, because Node accepts one connection in a turn. */
 const TURN_REQUESTS = 8;
-
-/** How long a connection without a request stays open at a stop: longer than a request takes to arrive. */
-export const IDLE_MS = 300;
 
 /** The event with a socket of requests. With TLS, `connection` has the socket below it. */
 export function connectionEvent(server: Server): 'connection' | 'secureConnection' {
@@ -163,11 +160,11 @@ export function serveInOrder(
       isDraining = true;
       for (const connection of connections.values()) closeAfter(connection, connection.running);
     },
-    endIdle: () => {
+    endIdle: (idleMs) => {
       const now = performance.now();
       for (const [socket, { running, waiting, idleBytes, idleSince }] of connections) {
         const isIdle = running === undefined && waiting.length === 0 && socket.bytesRead === idleBytes;
-        if (isIdle && now - idleSince >= IDLE_MS) socket.destroy();
+        if (isIdle && now - idleSince >= idleMs) socket.destroy();
       }
     },
   };

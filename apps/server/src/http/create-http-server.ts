@@ -8,7 +8,7 @@ import { ServiceError } from '@svc/errors';
 import { writeStreamed } from '@svc/exec-http';
 import type { Observer, Service } from '@svc/service';
 import { answerClientErrors, malformedRequest, rawResponse, refuseAndClose } from './client-errors.ts';
-import { type Connections, IDLE_MS, serveInOrder } from './connections.ts';
+import { type Connections, serveInOrder } from './connections.ts';
 import type { HttpApp } from './create-app.ts';
 import { continueWhenRead } from './expect-continue.ts';
 import { framingProblem } from './framing-problem.ts';
@@ -81,10 +81,10 @@ export function createHttpServer(
   const { min_body_bytes_per_second: bytesPerSecond, idle_timeout_ms: windowMs } = config.http;
   endSlowBodies(http, connections, { bytesPerSecond, windowMs });
   let stoppedAt: number | undefined;
-  const endIdle = (): void => {
-    connections.endIdle();
+  const endIdle = (idleMs: number): void => {
+    connections.endIdle(idleMs);
     stoppedAt ??= performance.now();
-    if (performance.now() - stoppedAt >= IDLE_MS) endHandshakes();
+    if (performance.now() - stoppedAt >= idleMs) endHandshakes();
   };
   return { http, connections: { ...connections, endIdle } };
 }
