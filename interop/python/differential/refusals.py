@@ -48,4 +48,4 @@ def is_for_names(case, refused):
 
 def is_for_values(refused):
     """Whether a put is refused because a value does not fit; for a Parquet file the row is unknown."""
-    return refused.status in BAD_DATA and any(text in refused.sentence for text in ("Row ", "The Parquet file"))
+    return refused.status in BAD_DATA and any(text in refused.sentence for text in ("Row ", "The Parquet file", "is not a whole day"))
