@@ -13,9 +13,11 @@ const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url));
 const SERVER = fileURLToPath(new URL('../../apps/server/', import.meta.url));
 const EMBEDDING = readFileSync(new URL('../../docs/embedding.md', import.meta.url), 'utf8');
 
-/** Returns a line of the page about embedding. */
+/** Returns a line that the page about embedding adds to an example. */
 function lineOf(text: string): string {
-  const line = EMBEDDING.split('\n').find((one) => one.startsWith(text));
+  const line = EMBEDDING.split('\n')
+    .find((one) => one.startsWith(`+${text}`))
+    ?.slice(1);
   if (line === undefined) throw new Error(`docs/embedding.md has no line "${text}".`);
   return line;
 }
