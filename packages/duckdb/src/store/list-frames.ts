@@ -44,7 +44,7 @@ export async function listFrames(
     const page = named.slice(at, at + Math.min(limit - listed.length, named.length));
     at += page.length;
     const frames = await loadFrames(parts, tenant, page);
-    const { all } = await describeAll(parts, frames);
+    const all = await describeAll(parts, frames);
     if (all.length > 0 && mayWait) mayWait = await settles(all, all.length > FEW.files ? MANY_WAIT_MS : FEW.waitMs);
     for (const frame of frames) {
       await pause();
@@ -58,8 +58,7 @@ export async function listFrames(
 /** Describes all frames of a tenant that can be read, sorted by handle. Waits for those that are not described yet. */
 export async function describeFrames(parts: StoreParts, tenant: string): Promise<readonly KnownFrame[]> {
   const frames = await loadFrames(parts, tenant, await namesOf(parts, tenant));
-  const { all } = await describeAll(parts, frames);
-  await Promise.all(all);
+  await Promise.all(await describeAll(parts, frames));
   return frames.flatMap((frame) => (frame.contents ? [{ frame, contents: frame.contents }] : []));
 }
 
@@ -106,7 +105,7 @@ async function loadFrames({ foreign }: StoreParts, tenant: string, named: readon
 async function describeAll(
   { describing }: StoreParts,
   frames: readonly StoredFrame[],
-): Promise<{ readonly all: readonly Promise<unknown>[] }> {
+): Promise<readonly Promise<unknown>[]> {
   const all: Promise<unknown>[] = [];
   const pause = createYield();
   for (const frame of frames) {
@@ -114,7 +113,7 @@ async function describeAll(
     const isKnown = frame.contents !== undefined || (frame.failure && frame.isReported);
     if (!isKnown) all.push(describing.add(frame));
   }
-  return { all };
+  return all;
 }
 
 /** Waits for promises; false if that takes too long. */
