@@ -15,6 +15,7 @@ export function tenantShare(slots: number): number {
 }
 
 interface Count {
+  /** Slots. */
   running: number;
   waiting: number;
   /** How many milliseconds the requests of the group have held slots, with a half-life of ten seconds. */
@@ -33,13 +34,14 @@ const MAX_IDLE_GROUPS = 1000;
 export interface GroupCounts {
   came(groups: readonly string[]): void;
   left(groups: readonly string[]): void;
-  started(groups: readonly string[]): void;
-  /** The number of running requests of the tenant. */
+  /** Records the start of a request that takes this many slots. Default 1. */
+  started(groups: readonly string[], slots?: number): void;
+  /** The number of slots of the tenant's running requests. */
   runningOf(groups: readonly string[]): number;
-  /** Records the end of a request that held a slot for this long. */
-  ended(groups: readonly string[], ms: number): void;
+  /** Records the end of a request that held its slots for this long. */
+  ended(groups: readonly string[], ms: number, slots?: number): void;
   /**
-   * Below 0 if `a` goes before `b`: it has fewer running requests, or as many and less usage, with `moreMs` added to
+   * Below 0 if `a` goes before `b`: it holds fewer slots, or as many and has less usage, with `moreMs` added to
    * that of `a`.
    */
   compare(a: readonly string[], b: readonly string[], moreMs?: number): number;
@@ -101,13 +103,13 @@ export function createCounts(): GroupCounts {
   return {
     came: (groups) => change(groups, (count) => (count.waiting += 1)),
     left: (groups) => change(groups, (count) => (count.waiting -= 1)),
-    started: (groups) => change(groups, (count) => (count.running += 1)),
+    started: (groups, slots = 1) => change(groups, (count) => (count.running += slots)),
     runningOf: ([tenant = '']) => counts.get(tenant)?.running ?? 0,
-    ended: (groups, ms) =>
+    ended: (groups, ms, slots = 1) =>
       change(groups, (count) => {
-        count.running -= 1;
+        count.running -= slots;
         const now = performance.now();
-        count.usedMs = usedAt(count, now) + Math.max(ms, MIN_USE_MS);
+        count.usedMs = usedAt(count, now) + slots * Math.max(ms, MIN_USE_MS);
         count.countedAt = now;
       }),
     compare,

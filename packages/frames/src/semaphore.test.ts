@@ -9,9 +9,9 @@ function tasksOf(semaphore: Semaphore) {
   const ends = new Map<string, () => void>();
   return {
     begun,
-    begin: async (name: string, tenant?: string, connection = 'c', signal?: AbortSignal) => {
+    begin: async (name: string, tenant?: string, connection = 'c', signal?: AbortSignal, permits?: number) => {
       const source = tenant === undefined ? undefined : { tenant, client: clientOf(connection) };
-      const end = await semaphore.acquire(signal, undefined, source);
+      const end = await semaphore.acquire(signal, undefined, source, permits);
       begun.push(name);
       ends.set(name, end);
     },
@@ -80,4 +80,47 @@ test('a waiter that leaves gets no permit, and the next one does', async () => {
   await expect(left).rejects.toThrow('left');
   await end('a1');
   expect(begun).toEqual(['a1', 'a2']);
+});
+
+test('a task for several permits waits until all are free, and nobody overtakes it', async () => {
+  const { begun, begin, end } = tasksOf(createSemaphore(4));
+  for (const name of ['1', '2', '3']) await begin(name);
+  void begin('wide', undefined, 'c', undefined, 3);
+  void begin('4');
+  await end('1');
+  expect(begun).toEqual(['1', '2', '3']);
+  await end('2');
+  expect(begun.slice(3)).toEqual(['wide']);
+  await end('3');
+  expect(begun.slice(3)).toEqual(['wide', '4']);
+  await end('wide');
+  for (const name of ['5', '6', '7']) await begin(name);
+  expect(begun.slice(-3)).toEqual(['5', '6', '7']);
+});
+
+test('a tenant has no more permits at once than its share, and its waiters do not stop another tenant', async () => {
+  const { begun, begin, end } = tasksOf(createSemaphore(4, 3));
+  await begin('a1', 'alpha', 'c', undefined, 9);
+  void begin('a2', 'alpha', 'c', undefined, 2);
+  void begin('a3', 'alpha');
+  await begin('b1', 'beta');
+  void begin('b2', 'beta');
+  await end('a1');
+  expect(begun).toEqual(['a1', 'b1', 'a2', 'b2']);
+  await end('b1');
+  expect(begun.slice(4)).toEqual(['a3']);
+});
+
+test('the task behind one for several permits begins when that one leaves', async () => {
+  const { begun, begin, end } = tasksOf(createSemaphore(2));
+  await begin('1');
+  const leaving = new AbortController();
+  const left = begin('wide', undefined, 'c', leaving.signal, 2);
+  void begin('2');
+  await new Promise(setImmediate);
+  expect(begun).toEqual(['1']);
+  leaving.abort(new Error('left'));
+  await expect(left).rejects.toThrow('left');
+  expect(begun).toEqual(['1', '2']);
+  await end('1');
 });

@@ -11,16 +11,17 @@ export interface Semaphore {
   /** The number of waiters. */
   waiting(): number;
   /**
-   * Waits for a permit until the signal is aborted. The function that it returns releases the permit, once. `onWait` is
-   * called if there is no free permit; `place` returns the current place among the waiters, in order of arrival.
+   * Waits for this many permits (default 1) until the signal is aborted. The function that it returns releases them, once.
+   * `onWait` is called if too few are free; `place` returns the current place among the waiters, in order of arrival.
    */
   acquire(
     signal?: AbortSignal,
     onWait?: (place: () => QueuePlace) => void,
     source?: Partial<CallSource>,
+    permits?: number,
   ): Promise<() => void>;
-  /** Runs a task while holding one permit. */
-  use<T>(run: () => Promise<T>, signal?: AbortSignal, source?: Partial<CallSource>): Promise<T>;
+  /** Runs a task while holding this many permits (default 1). */
+  use<T>(run: () => Promise<T>, signal?: AbortSignal, source?: Partial<CallSource>, permits?: number): Promise<T>;
 }
 
 /** Work without a tenant shares as one, and may hold all permits. */
@@ -28,44 +29,64 @@ const NO_TENANT = '';
 
 interface Waiter {
   readonly groups: readonly string[];
+  readonly wanted: number;
   readonly begin: () => void;
 }
 
 /**
- * Creates a semaphore with this number of permits. A tenant holds at most `perTenant` of them. Default: all.
+ * Creates a semaphore with this number of permits. A tenant holds at most `perTenant` of them (default: all), and no task
+ * can have more.
  */
 export function createSemaphore(permits: number, perTenant = permits): Semaphore {
   const counts = createCounts();
   const waiters = new Set<Waiter>();
   let free = permits;
 
-  const isAllowed = (groups: readonly string[]): boolean =>
-    groups[0] === NO_TENANT || counts.runningOf(groups) < perTenant;
+  const isAllowed = (groups: readonly string[], wanted: number): boolean =>
+    groups[0] === NO_TENANT || counts.runningOf(groups) + wanted <= perTenant;
 
-  /** Takes a permit; returns the function that releases it. */
-  function take(groups: readonly string[]): () => void {
-    free--;
-    counts.started(groups);
+  /** Takes permits; returns the function that releases them. */
+  function take(groups: readonly string[], wanted: number): () => void {
+    free -= wanted;
+    counts.started(groups, wanted);
     const startMs = performance.now();
     let isReleased = false;
     return () => {
       if (isReleased) return;
       isReleased = true;
-      free++;
-      counts.ended(groups, performance.now() - startMs);
-      counts.first([...waiters].filter((waiter) => isAllowed(waiter.groups)))?.begin();
+      free += wanted;
+      counts.ended(groups, performance.now() - startMs, wanted);
+      beginNext();
     };
+  }
+
+  /** Begins what there are permits for. Nobody overtakes a task that waits for several of them. */
+  function beginNext(): void {
+    let allowed = [...waiters];
+    for (;;) {
+      const next = free > 0 ? counts.first(allowed) : undefined;
+      if (next === undefined) return;
+      if (isAllowed(next.groups, next.wanted)) {
+        if (next.wanted > free) return;
+        next.begin();
+        allowed = allowed.filter((waiter) => waiter !== next);
+      } else {
+        allowed = allowed.filter(({ groups: [tenant] }) => tenant !== next.groups[0]);
+      }
+    }
   }
 
   async function acquire(
     signal?: AbortSignal,
     onWait?: (place: () => QueuePlace) => void,
     { tenant = NO_TENANT, client }: Partial<CallSource> = {},
+    wanted = 1,
   ): Promise<() => void> {
     if (signal?.aborted === true) throw abortError(signal.reason);
     const groups = groupsOf({ tenant, client });
-    if (free > 0 && isAllowed(groups)) return take(groups);
-    return nextPermit(groups, signal, onWait);
+    const most = Math.min(wanted, perTenant);
+    if (waiters.size === 0 && free >= most && isAllowed(groups, most)) return take(groups, most);
+    return nextPermits(groups, most, signal, onWait);
   }
 
   function placeOf(waiter: Waiter): QueuePlace {
@@ -73,8 +94,9 @@ export function createSemaphore(permits: number, perTenant = permits): Semaphore
     return { position: Math.max(position, 1), length: Math.max(waiters.size, 1) };
   }
 
-  function nextPermit(
+  function nextPermits(
     groups: readonly string[],
+    wanted: number,
     signal: AbortSignal | undefined,
     onWait: ((place: () => QueuePlace) => void) | undefined,
   ): Promise<() => void> {
@@ -85,27 +107,31 @@ export function createSemaphore(permits: number, perTenant = permits): Semaphore
       };
       const waiter: Waiter = {
         groups,
+        wanted,
         begin() {
           leave();
           stopListening();
-          resolve(take(groups));
+          resolve(take(groups, wanted));
         },
       };
-      waiters.add(waiter);
-      counts.came(groups);
-      onWait?.(() => placeOf(waiter));
       const stopListening = onAbort(signal, () => {
         leave();
         reject(abortError(signal?.reason));
+        // One that waited for a single permit was in nobody's way.
+        if (wanted > 1) beginNext();
       });
+      waiters.add(waiter);
+      counts.came(groups);
+      if (isAllowed(groups, wanted)) beginNext();
+      if (waiters.has(waiter)) onWait?.(() => placeOf(waiter));
     });
   }
 
   return {
     waiting: () => waiters.size,
     acquire,
-    async use(run, signal, source) {
-      const done = await acquire(signal, undefined, source);
+    async use(run, signal, source, wanted) {
+      const done = await acquire(signal, undefined, source, wanted);
       try {
         return await run();
       } finally {

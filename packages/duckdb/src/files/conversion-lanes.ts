@@ -41,8 +41,12 @@ export interface ConversionLanes {
 
 /** The approximate size of a value in a CSV file. */
 const CSV_BYTES_PER_VALUE = 4;
-/** Short conversions in parallel: DuckDB reads even a short CSV file through buffers of many megabytes. */
-const MAX_SHORT = 8;
+/**
+ * Conversions in parallel. A CSV file takes about 45 MB of DuckDB's memory and 0.21 MB for each column, so one with many
+ * columns counts as several.
+ */
+const MAX_CONVERTING = 8;
+const COLUMNS_PER_PERMIT = 400;
 /** Long conversions of a tenant in the queue, each with its upload on disk. */
 const MAX_WAITING = 64;
 
@@ -51,7 +55,7 @@ export function createConversionLanes(engine: FileEngine, options: ConversionOpt
   const { conversionTimeoutMs = 600_000, maxConversionBytes = 20 * 1024 ** 3 } = options;
   const { longValues = 1e7, longColumns = 2000, maxValues = 1e10 } = options;
   const long = createSemaphore(1);
-  const short = createSemaphore(MAX_SHORT, tenantShare(MAX_SHORT));
+  const converting = createSemaphore(MAX_CONVERTING, tenantShare(MAX_CONVERTING));
   /** The number of long conversions of each tenant. */
   const waiting = new Map<string, number>();
 
@@ -97,7 +101,10 @@ export function createConversionLanes(engine: FileEngine, options: ConversionOpt
   return {
     async run(upload, target, convert) {
       const { signal, origin } = target;
-      if (!(await isLong(upload, signal))) return short.use(() => withinLimits(target, convert), signal, origin);
+      const permits = 1 + Math.floor(upload.columns / COLUMNS_PER_PERMIT);
+      const run = (): Promise<WrittenFile> =>
+        converting.use(() => withinLimits(target, convert), signal, origin, permits);
+      if (!(await isLong(upload, signal))) return run();
       const tenant = origin?.tenant ?? '';
       const others = waiting.get(tenant) ?? 0;
       if (others >= MAX_WAITING) {
@@ -105,7 +112,7 @@ export function createConversionLanes(engine: FileEngine, options: ConversionOpt
       }
       waiting.set(tenant, others + 1);
       try {
-        return await long.use(() => withinLimits(target, convert), signal, origin);
+        return await long.use(run, signal, origin);
       } finally {
         const left = (waiting.get(tenant) ?? 1) - 1;
         if (left === 0) waiting.delete(tenant);
