@@ -1,15 +1,8 @@
 import { join } from 'node:path';
 import { onAbort, ServiceError } from '@svc/errors';
-import {
-  type Call,
-  type Engine,
-  type FrameStream,
-  type QueryResult,
-  type StatementMonitor,
-  streamFromTable,
-} from '@svc/frames';
-import { checkSqlText, createTimeLimit, type TimeLimit } from '@svc/frames/internal';
-import { type RecordBatch, Table, Utf8, vectorFromArray } from 'apache-arrow';
+import { type Call, type Engine, type FrameStream, type QueryResult, type StatementMonitor } from '@svc/frames';
+import { checkSqlText, createTimeLimit, createYield, type TimeLimit } from '@svc/frames/internal';
+import { Field, type RecordBatch, Schema, Table, Utf8, vectorFromArray } from 'apache-arrow';
 import type { SqlParam } from '../wire/sql-requests.ts';
 import type { ChildLink } from '../engine/child-link.ts';
 import { sweepChildDirectories } from '../engine/sweep-child-directories.ts';
@@ -179,6 +172,17 @@ async function startQuery(
   return { schema, batches: batches(), close: end };
 }
 
+const NAMES = new Schema([new Field('name', new Utf8(), true)]);
+const NAMES_PER_BATCH = 1000;
+
 function namesStream(names: readonly string[]): FrameStream {
-  return streamFromTable(new Table({ name: vectorFromArray([...names], new Utf8()) }));
+  async function* batches(): AsyncGenerator<RecordBatch> {
+    const pause = createYield();
+    for (let at = 0; at < names.length; at += NAMES_PER_BATCH) {
+      await pause();
+      const part = vectorFromArray(names.slice(at, at + NAMES_PER_BATCH), new Utf8());
+      yield* new Table(NAMES, { name: part }).batches;
+    }
+  }
+  return { schema: NAMES, batches: batches() };
 }

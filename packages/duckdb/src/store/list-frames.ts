@@ -94,11 +94,11 @@ export async function namesOf(
 /** Loads the current files of foreign frames; leaves out those that are gone. */
 async function loadFrames({ foreign }: StoreParts, tenant: string, named: readonly Named[]): Promise<StoredFrame[]> {
   const loaded: (StoredFrame | undefined)[] = named.map(({ frame }) => frame);
-  const names = named.flatMap(({ name }, at) => (name ? [{ name, at }] : []));
-  await forEachConcurrently(names, async ({ name, at }) => {
-    loaded[at] = await foreign.load(tenant, name);
+  const others = [...named.entries()].filter(([, { name }]) => name !== undefined);
+  await forEachConcurrently(others, async ([at, { name }]) => {
+    if (name) loaded[at] = await foreign.load(tenant, name);
   });
-  return loaded.flatMap((frame) => frame ?? []);
+  return loaded.filter((frame) => frame !== undefined);
 }
 
 /** Starts to describe frames in the background, except for malformed ones that were reported. */

@@ -1,6 +1,7 @@
 import { stat, statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoreUsage } from '@svc/frames';
+import { createYield } from '@svc/frames/internal';
 import type { StoreParts } from './store-parts.ts';
 import { pathsOf, type StoredFrame } from './catalogue/stored-frame.ts';
 import { forEachConcurrently } from './catalogue/tenant-folder.ts';
@@ -14,7 +15,9 @@ export async function measureUsage({ catalogue, directory }: StoreParts): Promis
   const { current, left } = catalogue.needed();
   const sizes = new Map<string, number>();
   const unknown: StoredFrame[] = [];
+  const pause = createYield();
   for (const frame of [...current, ...left]) {
+    await pause();
     const { source, fileBytes } = frame;
     const parts = source.kind === 'parts' ? source.parts : [];
     // Versions share parts, which count once.
@@ -26,13 +29,15 @@ export async function measureUsage({ catalogue, directory }: StoreParts): Promis
     frame.fileBytes = (await stat(path).catch(() => undefined))?.size ?? 0;
     sizes.set(path, frame.fileBytes);
   });
+  let bytes = 0;
+  for (const size of sizes.values()) bytes += size;
   // A failing disk counts as full; the failure itself is among the faults of the store.
   const noRoom = { bavail: 0, bsize: 0 };
   const timeout = sleep(STATFS_TIMEOUT_MS, noRoom, { ref: false });
   const disk = await Promise.race([statfs(directory).catch(() => noRoom), timeout]);
   return {
     frames: current.length,
-    bytes: [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0),
+    bytes,
     freeBytes: disk.bavail * disk.bsize,
   };
 }

@@ -31,7 +31,7 @@ export interface CatalogueEntries {
   /** Returns a tenant, which is created if it is new. */
   tenantOf(name: string): Tenant;
   entryOf(ref: FrameRef): Entry | undefined;
-  all(): readonly Entry[];
+  all(): Iterable<Entry>;
 }
 
 /** Creates an empty set of entries. */
@@ -47,7 +47,9 @@ export function createCatalogueEntries(directory: string): CatalogueEntries {
       return tenant;
     },
     entryOf: ({ tenant, handle }) => tenants.get(tenant)?.entries.get(handle.toLowerCase()),
-    all: () => [...tenants.values()].flatMap(({ entries }) => [...entries.values()]),
+    *all() {
+      for (const { entries } of tenants.values()) yield* entries.values();
+    },
   };
 }
 

@@ -70,12 +70,12 @@ export async function createCatalogue(options: CatalogueOptions): Promise<Catalo
   const { change, changeBoth } = createChanges();
   const removals = createFrameRemovals({ entries, change, now, onProblem, onExpired, onLeave });
   const load = (): Promise<void> => loadCatalogue({ directory, entries, isReadOnly, removals, onProblem });
-  const isThere = (frame: StoredFrame): boolean => !isExpired(frame, now());
+  const isThereAt = (time: number) => (frame: StoredFrame) => !isExpired(frame, time);
   await load();
 
   function find(ref: FrameRef): StoredFrame | undefined {
     const frame = entries.entryOf(ref)?.current;
-    return frame && isThere(frame) ? frame : undefined;
+    return frame && isThereAt(now())(frame) ? frame : undefined;
   }
 
   return {
@@ -93,14 +93,17 @@ export async function createCatalogue(options: CatalogueOptions): Promise<Catalo
       tenant.sorted ??= [...tenant.entries.values()]
         .flatMap(({ current }) => current ?? [])
         .toSorted((a, b) => (a.handle < b.handle ? -1 : 1));
-      return tenant.sorted.filter(isThere);
+      return tenant.sorted.filter(isThereAt(now()));
     },
-    byKey: (name) => presentFrames(entries.tenantOf(name), isThere),
+    byKey: (name) => presentFrames(entries.tenantOf(name), isThereAt(now())),
     needed() {
-      const all = entries.all();
-      const frames = all.flatMap(({ current }) => current ?? []);
-      const left = [...all.flatMap((entry) => [...entry.left]), ...frames.filter((frame) => !isThere(frame))];
-      return { current: frames.filter(isThere), left: left.filter(({ readers }) => readers > 0) };
+      const isThere = isThereAt(now());
+      const [current, left]: [StoredFrame[], StoredFrame[]] = [[], []];
+      for (const entry of entries.all()) {
+        if (entry.current) (isThere(entry.current) ? current : left).push(entry.current);
+        left.push(...entry.left);
+      }
+      return { current, left: left.filter(({ readers }) => readers > 0) };
     },
     folderOf: (tenant) => entries.tenantOf(tenant).folder,
     change,
