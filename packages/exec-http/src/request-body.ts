@@ -1,4 +1,4 @@
-import { readHead } from '@svc/frames/internal';
+import { createYield, readHead } from '@svc/frames/internal';
 import { discardRest } from './discard-rest.ts';
 import type { RequestContext } from './request-context.ts';
 
@@ -45,8 +45,11 @@ export async function discardBody(request: Request): Promise<void> {
 /** Bodies up to this length are read at once: the server's adapter then needs no stream, which costs more than the bytes. */
 const MAX_SHORT_BYTES = 64 * 1024;
 
+/** Chunks can arrive faster than they are used, in one turn of the event loop: others get turns in between. */
 async function* countedChunks(context: RequestContext): BodyChunks {
+  const pause = createYield();
   for await (const chunk of chunksOf(context)) {
+    await pause();
     context.requestBytes += chunk.byteLength;
     yield chunk;
   }
