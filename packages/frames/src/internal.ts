@@ -35,7 +35,7 @@ export { encapsulate, END_OF_STREAM } from './encode/arrow-stream.ts';
 export { encodeRowBlocks, jsonTableOf, type RowBlock } from './encode/row-blocks.ts';
 export { joinArrowMessages, type SplitMessage } from './encode/join-messages.ts';
 export { arrayTypeOf, chunksOf, offsetsOf, valueBytes, valuesOf } from './columns/arrow-data.ts';
-export { createFrameBytes } from './columns/frame-bytes.ts';
+export { createFrameBytes, schemaBytes } from './columns/frame-bytes.ts';
 export { createRecordBatch } from './columns/create-record-batch.ts';
 export { type ColumnMatch, matchColumns, underSchema } from './columns/match-columns.ts';
 export { withMissingColumns } from './columns/missing-columns.ts';

@@ -82,7 +82,7 @@ test('a waiter that leaves gets no permit, and the next one does', async () => {
   expect(begun).toEqual(['a1', 'a2']);
 });
 
-test('a task for several permits waits until all are free, and nobody overtakes it', async () => {
+test('a task for several permits waits until all are free, and no other task overtakes it', async () => {
   const { begun, begin, end } = tasksOf(createSemaphore(4));
   for (const name of ['1', '2', '3']) await begin(name);
   void begin('wide', undefined, 'c', undefined, 3);

@@ -60,7 +60,7 @@ export function createSemaphore(permits: number, perTenant = permits): Semaphore
     };
   }
 
-  /** Begins what there are permits for. Nobody overtakes a task that waits for several of them. */
+  /** Begins what there are permits for. No task overtakes one that waits for several of them. */
   function beginNext(): void {
     let allowed = [...waiters];
     for (;;) {
@@ -117,7 +117,7 @@ export function createSemaphore(permits: number, perTenant = permits): Semaphore
       const stopListening = onAbort(signal, () => {
         leave();
         reject(abortError(signal?.reason));
-        // One that waited for a single permit was in nobody's way.
+        // A task for a single permit holds up no other.
         if (wanted > 1) beginNext();
       });
       waiters.add(waiter);

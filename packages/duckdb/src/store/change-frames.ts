@@ -50,7 +50,7 @@ export async function renameFrame(parts: StoreParts, ref: FrameRef, handle: Hand
     checkOtherHandle(ref.handle, handle);
     checkFree(target, await checkConditions(parts, target, {}));
     const contents = await reader.describe(frame);
-    const links = sizedParts(frame).map(({ path, size }) => {
+    const links = sizedParts(frame, contents).map(({ path, size }) => {
       // Not the versions of the parts: a handle that had them before may still have files with them.
       const part: StagedPart = {
         unfinishedPath: folder.unfinishedPath(),

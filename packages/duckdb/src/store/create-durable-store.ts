@@ -26,6 +26,7 @@ import { openStoredFrame } from './open-stored-frame.ts';
 import { createParquetCopies } from './parquet-copies.ts';
 import { freeDiskBytes } from '../disk/free-space.ts';
 import { createUnnamedFiles } from '../disk/unnamed-files.ts';
+import { createKeptContents } from './kept-contents.ts';
 import { createPartMerger } from './part-merger.ts';
 import { type LaterDirectory, planPrivateDirectory } from '../disk/private-directory.ts';
 import type { StoreParts } from './store-parts.ts';
@@ -89,9 +90,11 @@ async function createParts(
   const { tempDirectory = tmpdir(), compression = { compression: 'zstd', level: 3 } } = options;
   const { hot, disk } = createTiers({ ...options, tempDirectory });
   const damaged = createDamagedFrames(onProblem);
+  const kept = createKeptContents(options.maxDescriptionBytes);
   const reader = createContentReader({
     files,
     decoders,
+    kept,
     damaged,
     isKept: (frame) => !isReadOnly && catalogue.find(frame) === frame,
     readManifest: (frame) => catalogue.readManifest(frame),
@@ -111,12 +114,22 @@ async function createParts(
       if (successor && isSame) tier.move(frame, successor);
       else tier.remove(frame);
     }
+    kept.remove(frame);
     copies.remove(frame);
     encoded.remove(frame);
     damaged.remove(frame, successor);
   };
   const versions = createFrameVersions(now);
-  const catalogue = await createCatalogue({ directory, isReadOnly, versions, now, onProblem, onExpired, onLeave });
+  const catalogue = await createCatalogue({
+    directory,
+    isReadOnly,
+    versions,
+    now,
+    kept,
+    onProblem,
+    onExpired,
+    onLeave,
+  });
   const foreign = foreignOf({ ...options, directory }, onLeave);
 
   const checkLock = async (): Promise<void> => lock?.check();
@@ -275,7 +288,8 @@ async function acquireFrame(parts: StoreParts, ref: FrameRef): Promise<AcquiredF
     const frame = (await catalogue.current(ref)) ?? (await foreignFrame(parts, ref));
     if (frame === undefined) return undefined;
     try {
-      return { frame, contents: frame.contents ?? (await describing.first(() => reader.describe(frame))) };
+      const describe = (): Promise<FrameContents> => reader.describe(frame);
+      return { frame, contents: await (frame.contents ? describe() : describing.first(describe)) };
     } catch (error) {
       catalogue.release(frame);
       if (!isReadOnly || attempt === READ_ONLY_ATTEMPTS) throw error;

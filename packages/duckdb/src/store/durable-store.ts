@@ -26,6 +26,8 @@ export interface DurableStoreOptions {
    * Default 20 GiB.
    */
   readonly maxEncodedBytes?: number;
+  /** The memory limit of the descriptions of frames, in bytes; others are read again on demand. Default 256 MiB. */
+  readonly maxDescriptionBytes?: number;
   /** Above this number of parts, small parts of a frame are merged in the background. Default 64. */
   readonly mergeAbove?: number;
   /** A DuckDB database whose tables are read-only frames of the default tenant. Default: none. */

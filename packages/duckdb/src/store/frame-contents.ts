@@ -11,6 +11,7 @@ import { describeArrow, readArrow } from './foreign/arrow-file.ts';
 import { inspectSource } from './foreign/foreign-frames.ts';
 import { hasCode } from '../disk/durable-files.ts';
 import { onceAtATime } from '../disk/once-at-a-time.ts';
+import type { KeptContents } from './kept-contents.ts';
 import type { ParquetFile } from './parquet-copies.ts';
 import { isDamage, missingFile, unreadableFrame } from './store-errors.ts';
 import { checkUnchanged, whileUnchanged } from './foreign/check-unchanged.ts';
@@ -44,6 +45,7 @@ export interface ContentReaderOptions {
   readonly files: FrameFiles;
   /** Decodes Arrow files. Default: they cannot be read. */
   readonly decoders?: Decoders | undefined;
+  readonly kept: KeptContents;
   /** Records frames that were put and whose files are damaged. */
   readonly damaged: Pick<DamagedFrames, 'add'>;
   /** Whether the files of a frame must exist: not if the frame was dropped, or if another process may replace it. */
@@ -55,7 +57,7 @@ export interface ContentReaderOptions {
 
 /** Creates a reader of files that DuckDB knows and, with decoders, of Arrow files. */
 export function createContentReader(options: ContentReaderOptions): ContentReader {
-  const { files, decoders, damaged, isKept, readManifest, copyOf } = options;
+  const { files, decoders, kept, damaged, isKept, readManifest, copyOf } = options;
   const describeSource = createDescriber(files);
   /** What the last verification of a frame found, and the state of its file before. */
   const verified = new WeakMap<StoredFrame, { readonly state: string; readonly isChecked: boolean }>();
@@ -88,11 +90,11 @@ export function createContentReader(options: ContentReaderOptions): ContentReade
     if (frame.failure === undefined && frame.isForeign) await inspectSource(frame);
     if (frame.failure) throw frame.failure;
     try {
-      frame.contents = frame.isManifest
+      const contents = frame.isManifest
         ? await describeListed(frame, readManifest)
         : await describeFile(frame, describeSource, options);
-      frame.fileBytes = frame.contents.fileBytes;
-      return frame.contents;
+      kept.keep(frame, contents);
+      return contents;
     } catch (error) {
       const failure = await failureOf(frame, error);
       // A foreign file that changes becomes another frame. One of ours may be restored, so it is read again next time.
@@ -102,7 +104,12 @@ export function createContentReader(options: ContentReaderOptions): ContentReade
   });
 
   return {
-    describe: async (frame) => frame.contents ?? describe(frame),
+    async describe(frame) {
+      const { contents } = frame;
+      if (contents === undefined) return describe(frame);
+      kept.keep(frame, contents);
+      return contents;
+    },
     read(frame, contents, part) {
       const { schema, batches } = readSource(frame, contents, part);
       async function* named(): AsyncGenerator<RecordBatch> {

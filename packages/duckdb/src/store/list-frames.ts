@@ -58,8 +58,10 @@ export async function listFrames(
 /** Describes all frames of a tenant that can be read, sorted by handle. Waits for those that are not described yet. */
 export async function describeFrames(parts: StoreParts, tenant: string): Promise<readonly KnownFrame[]> {
   const frames = await loadFrames(parts, tenant, await namesOf(parts, tenant));
-  await Promise.all(await describeAll(parts, frames));
-  return frames.flatMap((frame) => (frame.contents ? [{ frame, contents: frame.contents }] : []));
+  const known = await Promise.all(
+    frames.filter(isReadable).map(async (frame) => ({ frame, contents: await parts.describing.add(frame) })),
+  );
+  return known.flatMap(({ frame, contents }) => (contents ? [{ frame, contents }] : []));
 }
 
 /** Returns the selected handles of a tenant, sorted. A foreign file with the handle of a frame that was put is hidden. */
@@ -101,7 +103,12 @@ async function loadFrames({ foreign }: StoreParts, tenant: string, named: readon
   return loaded.filter((frame) => frame !== undefined);
 }
 
-/** Starts to describe frames in the background, except for malformed ones that were reported. */
+/** False for a malformed frame that was reported. */
+function isReadable({ failure, isReported }: StoredFrame): boolean {
+  return failure === undefined || isReported === undefined;
+}
+
+/** Starts to describe frames in the background, unless memory has no room for their descriptions. */
 async function describeAll(
   { describing }: StoreParts,
   frames: readonly StoredFrame[],
@@ -110,8 +117,7 @@ async function describeAll(
   const pause = createYield();
   for (const frame of frames) {
     await pause();
-    const isKnown = frame.contents !== undefined || (frame.failure && frame.isReported);
-    if (!isKnown) all.push(describing.add(frame));
+    if (!frame.contents && !frame.isForgotten && isReadable(frame)) all.push(describing.add(frame));
   }
   return all;
 }
@@ -127,7 +133,7 @@ async function settles(promises: readonly Promise<unknown>[], waitMs: number): P
   }
 }
 
-/** What is known of a frame before its file is read. */
+/** What is known of a frame whose description is not in memory. */
 async function undescribed(frame: StoredFrame): Promise<ListedFrame> {
   const { handle, created, version, expires } = frame;
   frame.fileBytes ??= (await stat(pathsOf(frame)[0] ?? '').catch(() => undefined))?.size ?? 0;

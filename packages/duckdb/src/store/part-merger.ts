@@ -44,8 +44,7 @@ export function createPartMerger(parts: MergeParts): PartMerger {
       const frame = await catalogue.current(ref);
       if (frame === undefined) return;
       try {
-        await parts.reader.describe(frame);
-        const merged = sizedParts(frame);
+        const merged = sizedParts(frame, await parts.reader.describe(frame));
         if (merged.length <= mergeAbove) return;
         await mergeRun(parts, frame, partsToMerge(merged), closing.signal);
       } finally {
@@ -115,7 +114,7 @@ async function mergeRun(
       signal.throwIfAborted();
       const current = catalogue.find(frame);
       const contents = current && (await reader.describe(current));
-      const listed = current ? sizedParts(current) : [];
+      const listed = current && contents ? sizedParts(current, contents) : [];
       const at = listed.findIndex(({ path }) => path === run[0]?.path);
       if (!current || !contents || !run.every(({ path }, i) => listed[at + i]?.path === path)) return;
       const version = catalogue.nextVersion(current);

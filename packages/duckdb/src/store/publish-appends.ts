@@ -111,7 +111,7 @@ async function publishAccepted(
   const groups = await reserveFiles(parts, folder, await stageTogether(parts, folder, accepted));
   const contents = await parts.reader.describe(frame);
   const { handle, version, expires } = frame;
-  let draft: Draft = { handle, version, expires, parts: sizedParts(frame), contents, rows: contents.rows };
+  let draft: Draft = { handle, version, expires, parts: sizedParts(frame, contents), contents, rows: contents.rows };
   const results: { readonly append: WaitingAppend; readonly info: FrameInfo; readonly rowsWritten: number }[] = [];
   for (const { file, appends } of groups) {
     const { path, written } = file;

@@ -7,6 +7,7 @@ import type { FrameVersions } from './frame-versions.ts';
 import { createKeyedQueue } from './keyed-queue.ts';
 import { loadCatalogue } from './load-catalogue.ts';
 import { moveParts, type NextVersion, publishParts } from './publish-version.ts';
+import type { KeptContents } from '../kept-contents.ts';
 import { isExpired, type StoredFrame } from './stored-frame.ts';
 import type { TenantFolder } from './tenant-folder.ts';
 
@@ -57,6 +58,8 @@ export interface CatalogueOptions {
   readonly versions: FrameVersions;
   readonly now: () => number;
   readonly onProblem: (problem: StoreProblem) => void;
+  /** Keeps the descriptions of new versions. */
+  readonly kept: Pick<KeptContents, 'keep'>;
   /** Called with a frame that was removed because it has expired. */
   readonly onExpired: (frame: StoredFrame) => void;
   /** Called with a frame that was replaced, was dropped or has expired. */
@@ -65,7 +68,7 @@ export interface CatalogueOptions {
 
 /** Loads the catalogue of a directory. */
 export async function createCatalogue(options: CatalogueOptions): Promise<Catalogue> {
-  const { directory, isReadOnly, versions, now, onProblem, onExpired, onLeave } = options;
+  const { directory, isReadOnly, versions, now, kept, onProblem, onExpired, onLeave } = options;
   const entries = createCatalogueEntries(directory);
   const { change, changeBoth } = createChanges();
   const removals = createFrameRemovals({ entries, change, now, onProblem, onExpired, onLeave });
@@ -113,6 +116,7 @@ export async function createCatalogue(options: CatalogueOptions): Promise<Catalo
       const tenant = entries.tenantOf(ref.tenant);
       const frame = await publishParts(tenant, ref.handle, next);
       makeCurrent(tenant, frame, next, removals);
+      kept.keep(frame, next.contents);
       return frame;
     },
     drop: (frame) => removals.drop(frame),
@@ -122,6 +126,7 @@ export async function createCatalogue(options: CatalogueOptions): Promise<Catalo
       // Synchronously: a reader finds the frame under exactly one of the handles.
       makeCurrent(tenant, renamed, next, removals);
       removals.retireDropped(frame, { successor: renamed, isSame: true });
+      kept.keep(renamed, next.contents);
       return renamed;
     },
     async setExpiry(frame, expires) {

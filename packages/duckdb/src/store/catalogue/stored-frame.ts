@@ -44,6 +44,8 @@ export interface StoredFrame {
   readonly isForeign: boolean;
   expires: Date | null;
   contents: FrameContents | undefined;
+  /** Whether the contents were known, and left memory to make room. */
+  isForgotten?: true;
   /** Why a foreign file is malformed. Reading it again would fail again. */
   failure?: ServiceError;
   /** False if the file is JSON, but not an array. */
@@ -101,7 +103,7 @@ export function pathsOf({ source }: Pick<StoredFrame, 'source'>): readonly strin
 }
 
 /** The parts of a frame that was described. */
-export function sizedParts({ source, contents }: StoredFrame): readonly SizedPart[] {
-  if (source.kind !== 'parts' || contents === undefined) return [];
+export function sizedParts({ source }: StoredFrame, contents: FrameContents): readonly SizedPart[] {
+  if (source.kind !== 'parts') return [];
   return source.parts.map(({ path, size }) => ({ path, size: size ?? contents }));
 }
