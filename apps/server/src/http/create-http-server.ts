@@ -14,6 +14,7 @@ import { continueWhenRead } from './expect-continue.ts';
 import { framingProblem } from './framing-problem.ts';
 import { endIdleSockets } from './idle-sockets.ts';
 import { ignoreUpgrades } from './ignore-upgrades.ts';
+import { JoinedBody } from './joined-body.ts';
 import type { ListenerTls } from '../parts/open-tls.ts';
 import { endSlowBodies } from './slow-bodies.ts';
 
@@ -55,6 +56,7 @@ export function createHttpServer(
     errorHandler: () => malformedRequest(observe),
   });
   const options = {
+    IncomingMessage: JoinedBody,
     maxHeaderSize: MAX_HEAD_BYTES,
     // The app answers a missing Host in JSON, and an upload may take longer than any fixed time.
     requireHostHeader: false,
