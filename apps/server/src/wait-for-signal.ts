@@ -2,14 +2,17 @@ import { constants } from 'node:os';
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
-/** Resolves with the first SIGTERM or SIGINT; a second one exits at once. */
+/** npm passes on the Ctrl-C that the terminal sends to the server, too: both are one signal. */
+const SAME_SIGNAL_MS = 500;
+
+/** Resolves with the first SIGTERM or SIGINT; a second one, a little later, exits at once. */
 export function waitForSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    let isStopping = false;
+    let firstMs: number | undefined;
     for (const name of SIGNALS) {
       process.on(name, () => {
-        if (isStopping) exitBy(name);
-        isStopping = true;
+        firstMs ??= performance.now();
+        if (performance.now() - firstMs >= SAME_SIGNAL_MS) exitBy(name);
         resolve(name);
       });
     }

@@ -9,7 +9,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { byTier, SLOW } from '../../../test/tier.ts';
 import { freePorts } from '../../../tools/free-ports.js';
 import { LOCAL_LISTENERS } from '../../../tools/local-listeners.js';
-import { runToEnd, startProcess, tomlFile } from './server-process.ts';
+import { childrenOf } from './children-of.ts';
+import { runToEnd, type ServerProcess, startProcess, tomlFile } from './server-process.ts';
 import { deferred, startTcpUpstream, startUpstream } from './upstream.ts';
 
 async function takenPort(): Promise<number> {
@@ -231,6 +232,12 @@ describe('configuration', () => {
   });
 });
 
+/** Sends the second signal, which counts if it is not at the same time as the first. */
+function killAgain({ child }: ServerProcess): void {
+  const timer = setInterval(() => child.kill('SIGTERM'), 100);
+  onTestFinished(() => clearInterval(timer));
+}
+
 describe('the end', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)('%s: exit code 0', async (signal) => {
     const server = await startProcess();
@@ -296,8 +303,26 @@ describe('the end', () => {
     await asked;
     server.child.kill('SIGTERM');
     await server.logged((line) => line.message === 'stopping');
-    server.child.kill('SIGTERM');
+    killAgain(server);
     expect(await server.exited).toEqual({ code: 143, signal: null });
+  });
+
+  test.runIf(process.platform === 'linux')('Ctrl-C at a terminal, which all processes get, ends no query', async () => {
+    const server = await startProcess({ env: { SERVICE_SERVER_SHUTDOWN_GRACE_MS: '60000' } });
+    await server.fetch('/exec?engine=local&fmt=json&query=select+1');
+    const sql = 'select count(*) from range(100000) a, range(1000) b where a.range * b.range % 7 = 3';
+    const running = server.fetch(`/exec?engine=local&fmt=json&query=${encodeURIComponent(sql)}`);
+    await expect
+      .poll(async () => ((await (await server.fetch('/queries')).json()) as { queries: unknown[] }).queries)
+      .toHaveLength(1);
+    const children = childrenOf(server);
+    expect(children).not.toEqual([]);
+    for (const { pid } of children) process.kill(pid, 'SIGINT');
+    // npm passes it on, too.
+    for (let i = 0; i < 2; i += 1) server.child.kill('SIGINT');
+    expect(await (await running).json()).toMatchObject({ count: 1 });
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+    expect(server.log.filter(({ message }) => message.startsWith('A process of the engine has ended'))).toEqual([]);
   });
 
   test('a connection that never sent anything does not delay the shutdown', { tags: ['slow'] }, async () => {

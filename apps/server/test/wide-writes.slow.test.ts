@@ -1,7 +1,7 @@
 // Wide and many writes of one tenant do not take the file engine away from another.
-import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { bearer, callersFileOf, createCaller } from './callers.ts';
+import { childrenOf } from './children-of.ts';
 import { type ServerProcess, startProcess, testFile } from './server-process.ts';
 
 /** The columns of a wide upload: enough to be written alone, few enough for a test. */
@@ -25,21 +25,7 @@ async function startTwo(): Promise<TwoTenants> {
 }
 
 /** The largest resident memory of a child of the server, in MB. */
-function childMb({ child }: ServerProcess): number {
-  const sizes = readdirSync('/proc')
-    .filter((pid) => /^\d+$/.test(pid))
-    .map((pid) => {
-      try {
-        const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-        const isChild = new RegExp(`^PPid:\\s+${child.pid}$`, 'm').test(status);
-        return isChild ? Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024 : 0;
-      } catch {
-        // It has ended.
-        return 0;
-      }
-    });
-  return Math.max(...sizes);
-}
+const childMb = (server: ServerProcess): number => Math.max(0, ...childrenOf(server).map(({ mb }) => mb));
 
 const endedChildren = ({ log }: ServerProcess) =>
   log.filter(({ message }) => message.startsWith('A process of the engine has ended'));

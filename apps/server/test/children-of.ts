@@ -1,0 +1,25 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { ServerProcess } from './server-process.ts';
+
+/** A child process of a server. */
+export interface ServerChild {
+  readonly pid: number;
+  /** Its resident memory. */
+  readonly mb: number;
+}
+
+/** Returns the children of a server, on Linux. */
+export function childrenOf({ child }: ServerProcess): readonly ServerChild[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+        const isChild = new RegExp(`^PPid:\\s+${child.pid}$`, 'm').test(status);
+        return isChild ? [{ pid: Number(pid), mb: Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024 }] : [];
+      } catch {
+        // It has ended.
+        return [];
+      }
+    });
+}
