@@ -115,7 +115,7 @@ async function load() {
     }
     const body = await response.json();
     if (!response.ok) throw new Error(body.error);
-    if (body.security !== undefined) credentials.hidden = false;
+    if (body.security?.length > 0) credentials.hidden = false;
     show(body);
   } catch (error) {
     status.className = 'error';
