@@ -302,7 +302,7 @@ function createGrpc(server: MeasuredServer, session: http2.ClientHttp2Session): 
 // A garbage collection or a compilation can fall into one try; a block of the request itself is in all of them.
 describe.runIf(CAN_MEASURE)(
   `the event loop is kept for at most ${MAX_BLOCK_MS} ms in one piece by`,
-  { retry: 2 },
+  { retry: 4 },
   () => {
     let grpc: Grpc;
     beforeAll(async () => {

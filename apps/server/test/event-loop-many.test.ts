@@ -76,7 +76,7 @@ const CALLS: Readonly<Record<string, (tools: Tools) => Promise<void>>> = {
 
 describe.runIf(CAN_MEASURE)(
   `with ${FRAMES} frames, the event loop is kept for at most ${MAX_BLOCK_MS} ms by`,
-  { retry: 2 },
+  { retry: 4 },
   () => {
     let tools: Tools;
     beforeAll(async () => {
