@@ -2,10 +2,10 @@ import { type Data, Message, MessageHeader, type RecordBatch, RecordBatchWriter,
 import { VectorAssembler } from 'apache-arrow/visitor/vectorassembler';
 import { hasDictionary } from '../arrow-types.ts';
 import { createRecordBatch } from '../columns/create-record-batch.ts';
-import { encodeSchema } from '../decode/arrow/arrow-schema.ts';
 import { createYield } from '../decode/lines/create-yield.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { encodeBatchHeader } from './arrow-batch-header.ts';
+import { encodeSchema } from './arrow-schema-message.ts';
 import type { ArrowMessage } from './arrow-message.ts';
 import { createCompactData } from './compact-data.ts';
 import { createKeptMessages } from './kept-messages.ts';

@@ -3,17 +3,12 @@ import { quoted } from '@svc/errors/internal';
 import { DataType, Field, type Schema } from 'apache-arrow';
 import { typeOf } from '../../arrow-types.ts';
 import type { ByteBudget } from '../../byte-budget.ts';
+import { encodeSchema } from '../../encode/arrow-schema-message.ts';
 import { type ArrowBatchHead, createArrowBatch, readBuffers } from './arrow-batch.ts';
 import { hasBytesBehindOffsets, loadColumns } from './arrow-columns.ts';
 import type { ArrowBody, ArrowMessage } from './arrow-message.ts';
 import { readArrowMessages } from './arrow-messages.ts';
-import {
-  encodeSchema,
-  schemaFromFooter,
-  schemaFromParameters,
-  schemaFromResult,
-  schemaFromUpload,
-} from './arrow-schema.ts';
+import { schemaFromFooter, schemaFromParameters, schemaFromResult, schemaFromUpload } from './arrow-schema.ts';
 import type { ColumnData } from '../../columns/column-data.ts';
 import type { ByteInput, DecodeStep, DecodeSteps, IsWorking } from '../decode-steps.ts';
 import { joinColumns, wholeColumn } from '../../columns/join-columns.ts';

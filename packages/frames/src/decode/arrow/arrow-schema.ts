@@ -1,15 +1,14 @@
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
-import { DataType, type Field, Message, Schema } from 'apache-arrow';
-import { Footer } from 'apache-arrow/ipc/metadata/file';
-import { childrenOf, typeOf } from '../../arrow-types.ts';
+import { type Field, MessageHeader, Schema } from 'apache-arrow';
+import { childrenOf } from '../../arrow-types.ts';
 import { columnInfo } from '../../column-types.ts';
 import { distinctNames } from '../../distinct-names.ts';
 import { checkSchemaTable } from './arrow-schema-check.ts';
-import { restoreTexts } from './arrow-schema-texts.ts';
+import { schemaFromTable } from './arrow-schema-table.ts';
 import { SLOT } from './arrow-slots.ts';
 import { checkFieldType } from './arrow-type-check.ts';
-import { readFlatbuffer } from './flatbuffer.ts';
+import { type FlatTable, readFlatbuffer } from './flatbuffer.ts';
 import { childrenByTypeId, isUnion, unionsAsStructs } from '../unions/union-schema.ts';
 
 const SCHEMA = 'The Arrow schema';
@@ -49,32 +48,23 @@ export function schemaFromParameters(message: Uint8Array): Schema {
 /** Reads the schema in the footer of an untrusted Arrow file. */
 export function schemaFromFooter(footer: Uint8Array): Schema {
   readFlatbuffer(footer, FOOTER, (root) => checkSchemaTable(root.table(SLOT.footer.schema)));
-  const schema = decoded(() => Footer.decode(footer).schema);
-  readFlatbuffer(footer, FOOTER, (root) => restoreTexts(schema, root.table(SLOT.footer.schema)));
-  dropResultMetadata(schema);
-  return checkedSchema(schema);
+  return checkedSchema(readFlatbuffer(footer, FOOTER, (root) => frameSchema(root.table(SLOT.footer.schema))));
 }
 
 /** Reads the schema of a schema message that was already checked. */
 export function decodeSchema(message: Uint8Array): Schema {
-  const schema = decoded(() => {
-    const head = Message.decode(message);
-    if (!head.isSchema()) throw new TypeError('The message is not a schema.');
-    return head.header();
+  return readFlatbuffer(message, SCHEMA, (root) => {
+    if (root.byte(SLOT.message.headerType) !== MessageHeader.Schema.valueOf()) {
+      throw new TypeError('The message is not a schema.');
+    }
+    return frameSchema(root.table(SLOT.message.header));
   });
-  readFlatbuffer(message, SCHEMA, (root) => restoreTexts(schema, root.table(SLOT.message.header)));
-  dropResultMetadata(schema);
-  return schema;
 }
 
-function decoded(decode: () => Schema): Schema {
-  try {
-    const schema = decode();
-    normaliseMaps(schema.fields);
-    return schema;
-  } catch (error) {
-    throw new ServiceError('invalid_data', 'The Arrow schema cannot be read.', { cause: error });
-  }
+function frameSchema(table: FlatTable | undefined): Schema {
+  const schema = schemaFromTable(table);
+  dropResultMetadata(schema);
+  return schema;
 }
 
 function checkedSchema(schema: Schema): Schema {
@@ -92,25 +82,8 @@ const RESULT_METADATA = 'ARROW:FLIGHT:SQL:';
 /** Drops what is known of the columns of a result: it is not true of the frame that the result is put as. */
 function dropResultMetadata({ fields }: Schema): void {
   for (const { metadata } of fields) {
+    if (metadata.size === 0) continue;
     for (const key of [...metadata.keys()].filter((name) => name.startsWith(RESULT_METADATA))) metadata.delete(key);
-  }
-}
-
-/** Encodes a schema as an Arrow schema message. */
-export function encodeSchema(schema: Schema): Uint8Array {
-  return Message.encode(Message.from(schema));
-}
-
-/** The entries of a map and their keys are never null. */
-function normaliseMaps(fields: readonly Field[]): void {
-  for (const field of fields) {
-    const type = typeOf(field);
-    if (DataType.isMap(type)) {
-      const [entries] = type.children;
-      Object.assign(entries, { nullable: false });
-      Object.assign(entries.type.children[0], { nullable: false });
-    }
-    normaliseMaps(childrenOf(field));
   }
 }
 
