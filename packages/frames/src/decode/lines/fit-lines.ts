@@ -34,16 +34,17 @@ export async function fitLines(
   frame: Schema | undefined,
   { budget, pause }: FitOptions,
 ): Promise<FrameStream> {
-  const columns = frame === undefined ? ownColumns(table, budget) : columnsOf(table, frame, budget);
   const starts = Array.from({ length: Math.ceil(table.rows / BATCH_ROWS) }, (_, i) => i * BATCH_ROWS);
   const batches: Data[][] = starts.map(() => []);
-  for (const column of columns) {
+  const fields: Field[] = [];
+  for (const column of frame === undefined ? ownColumns(table, budget) : columnsOf(table, frame, budget)) {
+    fields.push(column.field);
     for (const [i, start] of starts.entries()) {
       batches[i]?.push(fittedRows(table, column, start, Math.min(BATCH_ROWS, table.rows - start)));
       await pause();
     }
   }
-  const schema = new Schema(columns.map(({ field }) => field));
+  const schema = new Schema(fields);
   return streamOfBatches(schema, batchesOf(schema, batches));
 }
 
@@ -55,19 +56,19 @@ interface FittedColumn {
 }
 
 /** The columns of a new frame: those of the lines in the order of their first values, and the time. */
-function ownColumns(table: LineTable, budget: ByteBudget): readonly FittedColumn[] {
-  return [...table.columns, table.time].map((column) => {
+function* ownColumns(table: LineTable, budget: ByteBudget): Generator<FittedColumn, void, undefined> {
+  for (const column of [...table.columns, table.time]) {
     // A frame has one type for both, which the lines do not tell.
     if (column.mixedLine !== undefined) {
       throw typeConflict(column, column.firstKind === 'DOUBLE' ? 'LONG' : 'DOUBLE', column.mixedLine);
     }
     const rows = rowsOf(column, table.rows, { form: column.kind === 'SYMBOL' ? 'symbol' : 'text', budget });
-    return { field: new Field(column.name, rows.type, true), rows };
-  });
+    yield { field: new Field(column.name, rows.type, true), rows };
+  }
 }
 
 /** The columns of a frame that the lines have. */
-function columnsOf(table: LineTable, frame: Schema, budget: ByteBudget): readonly FittedColumn[] {
+function* columnsOf(table: LineTable, frame: Schema, budget: ByteBudget): Generator<FittedColumn, void, undefined> {
   const own = [...table.columns, table.time];
   const names = new Set(frame.fields.map(({ name }) => name));
   const extra = own.find(({ name }) => !names.has(name));
@@ -79,16 +80,17 @@ function columnsOf(table: LineTable, frame: Schema, budget: ByteBudget): readonl
     );
   }
   const byName = new Map(own.map((column) => [column.name, column]));
-  return frame.fields.flatMap((target: Field) => {
+  for (const target of frame.fields) {
     const column = byName.get(target.name);
-    if (column !== undefined) return [fitted(table, column, target, budget)];
-    if (target.nullable) return [];
-    throw new LineError(
-      table.lines[0],
-      `the column ${quoted(target.name)} of the frame ${quoted(table.handle)} cannot be null.`,
-      'Send a value for it in each line.',
-    );
-  });
+    if (column !== undefined) yield fitted(table, column, target, budget);
+    else if (!target.nullable) {
+      throw new LineError(
+        table.lines[0],
+        `the column ${quoted(target.name)} of the frame ${quoted(table.handle)} cannot be null.`,
+        'Send a value for it in each line.',
+      );
+    }
+  }
 }
 
 function listed({ fields }: Schema): string {

@@ -44,7 +44,10 @@ export interface LineColumn {
   readonly symbols: SymbolSet | undefined;
 }
 
+/** The buffers of a column without rows: thousands of columns share them. */
 const NO_BYTES = new Uint8Array(0);
+const NO_DOUBLES = new Float64Array(NO_BYTES.buffer);
+const NO_WORDS = new Int32Array(NO_BYTES.buffer);
 const FIRST_CAPACITY = 64;
 /** What a column takes besides its values, from its first line until it is written: its objects and those of its field. */
 export const COLUMN_BYTES = 4096;
@@ -52,7 +55,6 @@ export const COLUMN_BYTES = 4096;
 /** Creates a column without values. */
 export function createLineColumn(name: string, kind: LineKind, firstLine: number, budget: ByteBudget): LineColumn {
   budget.take(COLUMN_BYTES);
-  const slots = new ArrayBuffer(0);
   return {
     name,
     nameBytes: Buffer.from(name),
@@ -64,10 +66,10 @@ export function createLineColumn(name: string, kind: LineKind, firstLine: number
     rows: 0,
     capacity: 0,
     validity: NO_BYTES,
-    slots,
-    doubles: new Float64Array(slots),
-    words: new Int32Array(slots),
-    flags: new Uint8Array(slots),
+    slots: NO_BYTES.buffer,
+    doubles: NO_DOUBLES,
+    words: NO_WORDS,
+    flags: NO_BYTES,
     text: NO_BYTES,
     symbols: kind === 'SYMBOL' ? createSymbolSet(budget) : undefined,
   };
