@@ -41,7 +41,7 @@ function payloadsOf(
     if (rows === 0) return;
     try {
       let seen = 0;
-      for await (const payload of engine.read(request, part)) {
+      for await (const payload of engine.read(request(), part)) {
         seen += createBatchReader(payload).word();
         yield payload;
       }

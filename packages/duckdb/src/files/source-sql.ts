@@ -100,8 +100,11 @@ export interface ReadPlan {
   readonly schema: Schema;
   /** The number of rows to read. */
   readonly rows: number;
-  readonly request: Extract<ChildRequest, { op: 'read' }>;
+  /** Made when the rows are read: thousands of columns take milliseconds. */
+  readonly request: () => ReadRequest;
 }
+
+type ReadRequest = Extract<ChildRequest, { op: 'read' }>;
 
 /** From this many rows on, a larger buffer gains more time than it takes to set its size. */
 const LONG_READ_ROWS = 8192;
@@ -112,32 +115,38 @@ export function readPlan(
   info: SourceInfo,
   { offset = 0, limit = Infinity, columns }: ReadPart,
 ): ReadPlan {
-  const { foreignColumns } = info;
-  const names = info.isForeign ? info.schema.fields.map(({ name }) => name) : fileNames(info.schema);
-  const chosen = (columns ?? names.map((_, i) => i)).flatMap((i) => {
-    const field = info.schema.fields[i];
-    return field === undefined
-      ? []
-      : [{ field, ...columnPlan(field, sqlName(names[i] ?? ''), info, foreignColumns?.[i]) }];
-  });
   const rows = Math.max(0, Math.min(limit, info.rows - offset));
+  return {
+    schema: columns === undefined ? info.schema : chosenSchema(info.schema, columns),
+    rows,
+    request: () => readRequest(source, info, { from: offset, to: offset + rows, ...(columns && { columns }) }),
+  };
+}
+
+function chosenSchema({ fields, metadata }: Schema, columns: readonly number[]): Schema {
+  return new Schema(
+    columns.flatMap((i) => fields[i] ?? []),
+    metadata,
+  );
+}
+
+function readRequest(source: FrameSource, info: SourceInfo, part: RowsPart): ReadRequest {
+  const { fields } = info.schema;
+  const names = info.isForeign ? fields.map(({ name }) => name) : fileNames(info.schema);
+  const chosen = (part.columns ?? names.map((_, i) => i)).flatMap((i) => {
+    const field = fields[i];
+    return field === undefined ? [] : [columnPlan(field, sqlName(names[i] ?? ''), info, info.foreignColumns?.[i])];
+  });
   // A query needs a column, even to count rows.
   const list = chosen.length === 0 ? 'true' : chosen.map(({ sql }) => sql).join(', ');
-  const { clauses, checks } = rowsOf(source, info, { from: offset, to: offset + rows, ...(columns && { columns }) });
+  const { clauses, checks } = rowsOf(source, info, part);
   return {
-    schema: new Schema(
-      chosen.map(({ field }) => field),
-      info.schema.metadata,
-    ),
-    rows,
-    request: {
-      op: 'read',
-      setup: attachment(source),
-      sql: clauses.map((clause) => `SELECT ${list} FROM ${clause}`).join(' UNION ALL '),
-      plans: chosen.map(({ get }) => get),
-      ...(rows >= LONG_READ_ROWS && { isLong: true }),
-      ...(checks.length > 0 && { rowChecks: checks }),
-    },
+    op: 'read',
+    setup: attachment(source),
+    sql: clauses.map((clause) => `SELECT ${list} FROM ${clause}`).join(' UNION ALL '),
+    plans: chosen.map(({ get }) => get),
+    ...(part.to - part.from >= LONG_READ_ROWS && { isLong: true }),
+    ...(checks.length > 0 && { rowChecks: checks }),
   };
 }
 
