@@ -104,7 +104,8 @@ function checked(condition: string, value: string, message: string): string {
 /** Whether the stored form of a column, or of a value nested in it, differs from its SQL form. */
 function hasOtherForm(field: Field): boolean {
   const type = typeOf(field);
-  if (DataType.isInterval(type) || DataType.isDuration(type) || storedColumn(field).get.kind === 'digits') return true;
+  if (DataType.isInterval(type) || DataType.isDuration(type)) return true;
+  if (DataType.isDecimal(type) && storedColumn(field).get.kind === 'digits') return true;
   if (DataType.isTime(type) && type.unit === TimeUnit.NANOSECOND) return true;
   return hasSharedNames(type) || childrenOf(field).some(hasOtherForm);
 }

@@ -33,12 +33,14 @@ export interface StoredColumn {
   readonly get: GetPlan;
 }
 
-/** The schema of a frame when it is read back from its file. */
+/** The schema of a frame when it is read back from its file: the same object if nothing changes. */
 export function storedSchema(schema: Schema): { readonly schema: Schema; readonly columns: readonly StoredColumn[] } {
   const columns = schema.fields.map((field) => {
     columnInfo(field);
     return storedColumn(field);
   });
+  const isSame = columns.every(({ field }, i) => field === schema.fields[i]);
+  if (isSame) return { schema, columns };
   const fields = columns.map(({ field }) => field);
   return { schema: new Schema(fields, schema.metadata), columns };
 }
@@ -50,8 +52,8 @@ export function storedColumn(field: Field): StoredColumn {
   if (DataType.isList(type) || DataType.isLargeList(type) || DataType.isFixedSizeList(type)) return storedList(field);
   if (DataType.isMap(type)) return storedMap(field, type);
   if (DataType.isStruct(type)) return storedStruct(field, type.children);
-  const plain = storedPlain(field);
-  return { ...plain, field: withType(field, plain.type ?? type) };
+  const { type: stored = type, put, get } = storedPlain(field);
+  return { field: stored === type ? field : withType(field, stored), put, get };
 }
 
 interface StoredPlain {
@@ -82,10 +84,10 @@ function storedPlain(field: Field): StoredPlain {
   if (DataType.isBool(type)) return { put: { kind: 'bits' }, get: { kind: 'bits' } };
   if (DataType.isInt(type)) return same(type.bitWidth / 8, INTEGERS[`${type.isSigned}${type.bitWidth}`] ?? 'BIGINT');
   if (DataType.isFloat(type)) return storedFloat(type.precision);
-  if (DataType.isUtf8(type)) return { ...TEXT, put: { kind: 'bytes', isWide: false, isText: true } };
+  if (DataType.isUtf8(type)) return { get: TEXT.get, put: { kind: 'bytes', isWide: false, isText: true } };
   if (DataType.isLargeUtf8(type)) return { ...TEXT, put: { kind: 'bytes', isWide: true, isText: true } };
   if (DataType.isUtf8View(type)) return { ...TEXT, put: { kind: 'views', isText: true } };
-  if (DataType.isBinary(type)) return { ...BYTES, put: { kind: 'bytes', isWide: false, isText: false } };
+  if (DataType.isBinary(type)) return { get: BYTES.get, put: { kind: 'bytes', isWide: false, isText: false } };
   if (DataType.isLargeBinary(type)) return { ...BYTES, put: { kind: 'bytes', isWide: true, isText: false } };
   if (DataType.isBinaryView(type)) return { ...BYTES, put: { kind: 'views', isText: false } };
   if (DataType.isFixedSizeBinary(type)) {

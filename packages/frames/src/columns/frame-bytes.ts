@@ -26,9 +26,16 @@ export function createFrameBytes(): FrameBytes {
     return view.buffer.byteLength;
   }
 
+  function ownBytes({ valueOffsets, values, nullBitmap, typeIds, variadicBuffers }: DataViews): number {
+    const bytes = viewBytes(valueOffsets) + viewBytes(values) + viewBytes(nullBitmap) + viewBytes(typeIds);
+    return variadicBuffers.reduce((sum, view) => sum + viewBytes(view), bytes + COLUMN_BYTES);
+  }
+
   function dataBytes(data: Data): number {
-    const own = viewsOf(data).reduce((bytes, view) => bytes + viewBytes(view), COLUMN_BYTES);
-    return [...data.children, ...chunksOf(data.dictionary)].reduce((bytes, part) => bytes + dataBytes(part), own);
+    let bytes = ownBytes(data);
+    for (const part of data.children) bytes += dataBytes(part);
+    for (const part of chunksOf(data.dictionary)) bytes += dataBytes(part);
+    return bytes;
   }
 
   return { add: (batch) => BATCH_BYTES + dataBytes(batch.data) };
@@ -40,10 +47,6 @@ interface DataViews {
   readonly nullBitmap: ArrayBufferView | undefined;
   readonly typeIds: ArrayBufferView | undefined;
   readonly variadicBuffers: readonly ArrayBufferView[];
-}
-
-function viewsOf(data: DataViews): readonly (ArrayBufferView | undefined)[] {
-  return [data.valueOffsets, data.values, data.nullBitmap, data.typeIds, ...data.variadicBuffers];
 }
 
 /** Returns the memory of a schema: names and metadata can be long. */

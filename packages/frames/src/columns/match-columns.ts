@@ -38,7 +38,9 @@ export function matchColumns(frame: Schema, added: Schema): ColumnMatch {
     }
     return { field, from, place, isSame };
   });
-  const fields = matches.map(({ field, from }) => (from.nullable ? field.clone({ nullable: true }) : field));
+  const fields = matches.map(({ field, from }) =>
+    from.nullable && !field.nullable ? field.clone({ nullable: true }) : field,
+  );
   const schema = new Schema(fields, frame.metadata);
   return {
     schema,
