@@ -308,5 +308,9 @@ function written(schema: Schema, { rows, arrowBytes, fileBytes }: WrittenNumbers
 
 async function* payloadsOf(source: FrameStream): AsyncGenerator<BatchPayload, void, undefined> {
   const encoder = createBatchEncoder();
-  for await (const batch of source.batches) yield* encoder.encode(batch);
+  const pause = createYield();
+  for await (const batch of source.batches) {
+    await pause();
+    yield* encoder.encode(batch);
+  }
 }

@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import { counted } from '@svc/errors/internal';
 import { columnInfo } from '@svc/frames';
-import { declaredField } from '@svc/frames/internal';
+import { createYield, declaredField } from '@svc/frames/internal';
 import { DataType, type Field, Schema } from 'apache-arrow';
 import { checkedName } from './csv-arguments.ts';
 import { readExcerpts } from './csv-excerpts.ts';
@@ -40,11 +40,15 @@ export async function detectCsvTable(reader: CsvReader, source: CsvSource, head:
   // A format that a client gives takes precedence: 20240102 is a date if it has the format of one.
   const inferredTypes = [...formattedTypes(source), ...INFERRED_TYPES];
   const header = source.header ?? (isFrameHeader(source, head) || (await detectHeader(query, source, head)));
+  // With thousands of columns, each of these steps takes milliseconds.
+  const pause = createYield();
+  await pause();
   const names = columnNames(source, head, header);
   const declared = declaredColumns(source, names);
   const texts = csvTextsSql(source, { delimiter, skip, header, columns: names });
   const isInferred = declared.includes(undefined);
   const sample = isInferred ? await sampleTypes(query, texts, names.length, inferredTypes) : undefined;
+  await pause();
   const isVerified = sample?.isWhole === true;
   const columns = names.map((name, i): CsvColumn => {
     const known = declared[i];
@@ -53,6 +57,7 @@ export async function detectCsvTable(reader: CsvReader, source: CsvSource, head:
     const [type = TEXT, ...otherTypes] = hasValues ? types : [NULLS, ...types];
     return { ...inferredColumn(name, type, otherTypes), isVerified, hasNegativeZero: isFloat(type) && hasNegativeZero };
   });
+  await pause();
   const table = { delimiter, skip, header, columns };
   if (isVerified || sample === undefined) return table;
   if (columns.length > MAX_GUARDED_COLUMNS) return (await verifyCsvTable(query, source, table)).table;

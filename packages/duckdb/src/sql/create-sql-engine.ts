@@ -108,7 +108,7 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
       run(call, sql, async (statement) => {
         const names = await statement.check();
         const { columns, parameters } = names === undefined ? await statement.prepare() : NO_STATEMENT;
-        const { schema } = names === undefined ? statement.plan(columns) : namesStream(names);
+        const { schema } = names === undefined ? await statement.plan(columns) : namesStream(names);
         statement.end();
         return { schema, parameters: parameterSchema(parameters) };
       }),
@@ -135,7 +135,7 @@ async function startQuery(
     return { ...namesStream(names), close: () => {} };
   }
   const { columns } = await statement.prepare(params);
-  const { schema, ...plan } = statement.plan(columns);
+  const { schema, ...plan } = await statement.plan(columns);
   const payloads = statement.rows(plan, { reuseBuffers });
   const first = await payloads.next();
   try {

@@ -25,7 +25,7 @@ export interface Statement {
   check(): Promise<readonly string[] | undefined>;
   prepare(params?: readonly SqlParam[]): Promise<SqlResponses['prepare']>;
   /** Returns how to read the columns of the prepared statement. */
-  plan(columns: SqlResponses['prepare']['columns']): ResultPlan;
+  plan(columns: SqlResponses['prepare']['columns']): Promise<ResultPlan>;
   rows(plan: Omit<ResultPlan, 'schema'>, options?: DownloadOptions): AsyncGenerator<ArrayBuffer, number, undefined>;
   /** Converts a failure to the error for the client. Call it before `end`, while the frames are pinned. */
   failure(error: unknown): Promise<ServiceError>;
@@ -102,7 +102,9 @@ export function createStatement(parts: StatementParts): Statement {
       refuseContested(sql, columns, pins);
       return undefined;
     },
-    prepare(params) {
+    async prepare(params) {
+      // With thousands of columns, this and the plan take milliseconds each.
+      await createYield()();
       const directories = store.directories(tenant);
       const views = viewsOf(pins, directories, used);
       return child.call(
@@ -110,7 +112,13 @@ export function createStatement(parts: StatementParts): Statement {
         { ...context, onProgress },
       );
     },
-    plan: (columns) => resultPlan(columns, schemasOf(pins)),
+    async plan(columns) {
+      const pause = createYield();
+      await pause();
+      const plan = resultPlan(columns, schemasOf(pins));
+      await pause();
+      return plan;
+    },
     rows: ({ plans, casts }, options) =>
       child.rows({ op: 'rows', plans, ...(casts && { casts }) }, { ...context, onProgress, ...options }),
     failure: (error) => failureOf(error, parts, pins),

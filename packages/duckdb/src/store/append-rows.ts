@@ -6,7 +6,7 @@ import {
   type PutResult,
   type PutSource,
 } from '@svc/frames';
-import { createFrameBytes, readHead, withMissingColumns } from '@svc/frames/internal';
+import { createFrameBytes, createYield, readHead, withMissingColumns } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
 import type { StoredFrame } from './catalogue/stored-frame.ts';
 import type { TenantFolder } from './catalogue/tenant-folder.ts';
@@ -39,9 +39,14 @@ export async function appendRows(
   const reservation = await reserveWrite(parts, ref, 'append', options);
   try {
     const received = { ...(await receiving(parts, ref, options, before)), addedTo: schema, reservation };
-    return await withReceived(source, received, (rows) =>
-      appendReceived(parts, ref, rowsToAppend(rows, schema, options), schema, { ...options, reservation }),
-    );
+    return await withReceived(source, received, async (rows) => {
+      // With thousands of columns, each of these steps takes milliseconds.
+      const pause = createYield();
+      await pause();
+      const added = rowsToAppend(rows, schema, options);
+      await pause();
+      return appendReceived(parts, ref, added, schema, { ...options, reservation });
+    });
   } finally {
     reservation.close();
   }

@@ -104,7 +104,10 @@ async function openFrame(session: DecodeSession, request: WorkerRequest): Promis
   async function nextBatch(): Promise<RecordBatch | undefined> {
     for (;;) {
       const part = await session.next({ kind: 'next' });
+      // With thousands of columns, the message of the worker and the batch take milliseconds each.
+      await pause();
       const batch = part && frame.add(part);
+      await pause();
       if (part === undefined || batch !== undefined) return batch;
     }
   }

@@ -3,6 +3,7 @@ import type { RecordBatch } from 'apache-arrow';
 import { monotonicFactory } from 'ulid';
 import { columnInfo } from '../column-types.ts';
 import { createFrameBytes, schemaBytes } from '../columns/frame-bytes.ts';
+import { createYield } from '../decode/lines/create-yield.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import type { Handle } from '../handle.ts';
 import { createKeptFrames, type KeptFrame, type KeptFrames } from './kept-frames.ts';
@@ -193,6 +194,7 @@ async function collect(
 ): Promise<Collected> {
   const batches: RecordBatch[] = [];
   const counter = createFrameBytes();
+  const pause = createYield();
   let rows = 0;
   let bytes = 0;
   const take = (more: number): void => {
@@ -205,6 +207,7 @@ async function collect(
     for await (const batch of source.batches) {
       signal?.throwIfAborted();
       if (batch.numRows === 0) continue;
+      await pause();
       take(counter.add(batch));
       rows += batch.numRows;
       batches.push(batch);
