@@ -42,3 +42,19 @@ test.each([
   expect([read('TYPE_NAME'), read('PRECISION'), read('SCALE')]).toEqual([name, precision, scale]);
   expect([metadata.get('own'), read('TABLE_NAME')]).toEqual(['kept', undefined]);
 });
+
+test('thousands of columns have it, and columns of one type and own metadata share it', () => {
+  const fields = Array.from(
+    { length: 3000 },
+    (_, i) => new Field(`c${i}`, i % 2 === 0 ? new Int32() : new Utf8(), true),
+  );
+  const own = new Field('own', new Utf8(), true, new Map([['own', 'kept']]));
+  const described = withColumnMetadata(new Schema([...fields, own]), 't').fields.map(({ metadata }) => metadata);
+  expect(described.map((metadata) => metadata.get('ARROW:FLIGHT:SQL:TYPE_NAME')).slice(-3)).toEqual([
+    'INTEGER',
+    'VARCHAR',
+    'VARCHAR',
+  ]);
+  expect(new Set(described).size).toBe(3);
+  expect(described[3000]?.get('own')).toBe('kept');
+});

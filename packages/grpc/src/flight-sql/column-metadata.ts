@@ -1,7 +1,7 @@
 import { columnTypeName, type FrameStream } from '@svc/frames';
 import { childrenOf, typeOf, valueTypeOf } from '@svc/frames/internal';
 import { CATALOG, SCHEMA } from '@svc/frames/statements';
-import { DataType, type Field, Schema, TimeUnit } from 'apache-arrow';
+import { DataType, Field, Schema, TimeUnit } from 'apache-arrow';
 
 const PREFIX = 'ARROW:FLIGHT:SQL:';
 
@@ -46,22 +46,21 @@ const DIGITS: Readonly<Record<TimeUnit, number>> = {
   [TimeUnit.NANOSECOND]: 9,
 };
 
-/** The metadata takes ten times as long to encode as the column. A wider schema would keep the event loop. */
-const MAX_COLUMNS = 250;
-
 /**
- * Returns a schema whose columns have the metadata of Flight SQL, if there are not too many. `table`: the table that they
- * are of, if it is known.
+ * Returns a schema whose columns have the metadata of Flight SQL. `table`: the table that they are of, if it is known.
+ * Columns of one type share it, so that it is encoded once: thousands of columns would keep the event loop.
  */
-export function withColumnMetadata(schema: Schema, table?: string): Schema {
-  const { fields, metadata } = schema;
-  if (fields.length > MAX_COLUMNS) return schema;
-  return new Schema(
-    fields.map((field: Field<DataType>) =>
-      field.clone({ metadata: new Map([...field.metadata, ...metadataOf(field, table)]) }),
-    ),
-    metadata,
-  );
+export function withColumnMetadata({ fields, metadata }: Schema, table?: string): Schema {
+  const shared = new Map<string, Map<string, string>>();
+  const described = fields.map((field: Field<DataType>) => {
+    const type = sqlTypeOf(field);
+    const own = field.metadata.size === 0 ? '' : JSON.stringify([...field.metadata]);
+    const key = `${type.name},${type.precision},${type.scale},${own}`;
+    const known = shared.get(key) ?? new Map([...field.metadata, ...metadataOf(type, table)]);
+    shared.set(key, known);
+    return new Field(field.name, field.type, field.nullable, known);
+  });
+  return new Schema(described, metadata);
 }
 
 /** The same for the rows of a result. */
@@ -69,8 +68,10 @@ export function streamWithColumnMetadata({ schema, batches }: FrameStream): Fram
   return { schema: withColumnMetadata(schema), batches };
 }
 
-function metadataOf(field: Field, table: string | undefined): readonly (readonly [string, string])[] {
-  const { name, precision, scale } = sqlTypeOf(field);
+function metadataOf(
+  { name, precision, scale }: SqlType,
+  table: string | undefined,
+): readonly (readonly [string, string])[] {
   const values = {
     TYPE_NAME: name,
     PRECISION: precision,
