@@ -12,7 +12,8 @@ const FALSE: u64 = 0x65_736c_6166;
 const NAN: u32 = 0x4e_614e;
 const INFINITY_TEXT: u64 = 0x7974_696e_6966_6e49;
 
-// The end of the output, and the bytes that a row takes except for its texts and items: reserved after each of those.
+// The end of the output, and the bytes reserved after each text and item: those of the row and of the open items, except
+// for their texts and items.
 let limit: u64 = 0;
 let reserved: u64 = 0;
 let isBroken: bool = false;
@@ -106,16 +107,19 @@ function writeList(column: usize, at: usize, row: u32): usize {
   }
   if (item > end || end > load<u32>(column, layout.VALUES_END)) return fail();
   const child = load<usize>(column, layout.CHILD);
-  const itemBytes = load<u32>(column, layout.ITEM_BYTES) + 1;
+  // The numbers of an item can follow its texts. If there is no space, the next setRoom ends the reservation.
+  const itemBytes: u64 = load<u32>(column, layout.ITEM_BYTES) + 1;
+  reserved += itemBytes;
   store<u8>(at, 91);
   let to = at + 1;
   const isEmpty = item == end;
   for (; item < end; item++) {
-    if (!hasRoom(to, itemBytes)) return 0;
+    if (!hasRoom(to, 0)) return 0;
     to = writeCell(child, to, item);
     if (to == 0) return 0;
     store<u8>(to++, 44);
   }
+  reserved -= itemBytes;
   if (!isEmpty) to--;
   store<u8>(to, 93);
   return to + 1;

@@ -105,6 +105,18 @@ describe('the JSON table', () => {
     const parsed = JSON.parse(await encode(frameOf({ t: vectorFromArray(texts, new Utf8()) })));
     expect(parsed.dataset.flat()).toEqual(texts);
   });
+
+  test('contains items whose numbers follow a text at the end of a chunk', async () => {
+    const names = Array.from({ length: 50 }, (_, i) => `n${i}`);
+    const numbers = Object.fromEntries(names.map((name) => [name, -1 / 3]));
+    const type = new Struct([
+      new Field('text', new Utf8(), true),
+      ...names.map((name) => new Field(name, new Float64(), true)),
+    ]);
+    const lists = Array.from({ length: 150 }, (_, i) => [{ text: 'x'.repeat((1009 * i) % 30_000), ...numbers }]);
+    const column = vectorFromArray(lists, new List(new Field('item', type, true)));
+    expect(JSON.parse(await encode(frameOf({ c: column }))).dataset.flat()).toEqual(lists);
+  });
 });
 
 describe('a cell', () => {
