@@ -1,9 +1,10 @@
+import { setImmediate } from 'node:timers/promises';
 import { ServiceError } from '@svc/errors';
 import type { FrameStream } from '../frame-stream.ts';
-import { recordColumn } from './columns/column.ts';
+import { cellPieces, type Column, recordColumn } from './columns/column.ts';
 import { createColumns } from './columns/create-column.ts';
 import type { RowFormat } from './row-format.ts';
-import { createRowCursor, type RowCursor } from './row-cursor.ts';
+import { createPieceWriter, createRowCursor, MAX_ROW_BYTES, type RowCursor } from './row-cursor.ts';
 
 /** The rows of a batch to be written. */
 export interface BatchRows {
@@ -12,8 +13,8 @@ export interface BatchRows {
   readonly length: number;
   /** The number of rows before this batch in the frame. */
   readonly start: number;
-  /** Writes one row of any length; the bytes are valid until the kernel is used again. */
-  writeAlone(row: number): Uint8Array;
+  /** Writes one row of any length, in chunks that belong to the reader. The event loop runs between chunks. */
+  writeLong(row: number): AsyncGenerator<Uint8Array, void, undefined>;
   /** Creates the error for a row that is too long. */
   tooLong(row: number): ServiceError;
 }
@@ -35,15 +36,50 @@ export async function* batchRows(
       cursor: createRowCursor(column, length),
       length,
       start,
-      writeAlone(row) {
-        const bytes = createRowCursor(column, length, row).writeLong();
-        if (bytes === undefined) throw tooLong(row);
-        return bytes;
-      },
+      writeLong: (row) => writeLong(column, row, () => tooLong(row)),
       tooLong,
     };
     start += length;
   }
+}
+
+/** Twice the row limit, because numbers can take more bytes in a frame than as text. */
+const MAX_LOADED_BYTES = 2 * MAX_ROW_BYTES;
+/** The bytes of a chunk. */
+export const CHUNK_BYTES = 256 * 1024;
+
+async function* writeLong(
+  column: Column,
+  row: number,
+  tooLong: () => ServiceError,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  if (column.loadedBytes(row, row + 1) > MAX_LOADED_BYTES) throw tooLong();
+  let total = 0;
+  let out = allocate(CHUNK_BYTES);
+  let at = 0;
+  for (const piece of cellPieces(column, row, createPieceWriter())) {
+    total += piece.length;
+    if (total > MAX_ROW_BYTES) throw tooLong();
+    if (piece.length === 0) await setImmediate();
+    // A copy if it takes several chunks: between them others use the kernel.
+    let rest = piece.length <= out.length - at ? piece : piece.slice();
+    while (rest.length > out.length - at) {
+      out.set(rest.subarray(0, out.length - at), at);
+      rest = rest.subarray(out.length - at);
+      yield out;
+      await setImmediate();
+      out = allocate(CHUNK_BYTES);
+      at = 0;
+    }
+    out.set(rest, at);
+    at += rest.length;
+  }
+  yield out.subarray(0, at);
+}
+
+/** Allocates without zero-filling: only written bytes are sent. */
+export function allocate(bytes: number): Uint8Array {
+  return Buffer.allocUnsafeSlow(bytes);
 }
 
 function rowTooLong(row: number, format: string): ServiceError {

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { FrameStream } from '../frame-stream.ts';
-import { batchRows } from './batch-rows.ts';
+import { allocate, batchRows, CHUNK_BYTES } from './batch-rows.ts';
 import type { RowFormat } from './row-format.ts';
 import { threadPool, type ThreadPool } from './threads/encode-threads.ts';
 import { writeInThreads } from './threads/write-in-threads.ts';
@@ -16,7 +16,6 @@ export interface ChunkOptions {
 
 /** The first chunk is small, so that a short result is one small buffer and a long one starts soon. */
 const FIRST_CHUNK_BYTES = 128 * 1024;
-const CHUNK_BYTES = 256 * 1024;
 /** Reserved for the bytes after the last row. */
 const TAIL_BYTES = 64;
 
@@ -51,11 +50,12 @@ export async function* encodeRows(
         if (reuseBuffers) reused = out;
         at = 0;
       } else {
-        const long = rows.writeAlone(cursor.row);
+        for await (const chunk of rows.writeLong(cursor.row)) {
+          if (at > 0) yield out.subarray(0, at);
+          out = chunk;
+          at = chunk.length;
+        }
         cursor.skip();
-        out = allocate(long.length + TAIL_BYTES);
-        out.set(long);
-        at = long.length;
       }
       const threads = reuseBuffers && at === 0 ? pool.take(owner) : undefined;
       if (threads === undefined) continue;
@@ -75,9 +75,4 @@ export async function* encodeRows(
   }
   out.set(tail, at);
   if (at + tail.length > 0) yield out.subarray(0, at + tail.length);
-}
-
-/** Allocates without zero-filling: only written bytes are sent. */
-function allocate(bytes: number): Uint8Array {
-  return Buffer.allocUnsafeSlow(bytes);
 }

@@ -1,4 +1,4 @@
-import { allocateColumns, type Column } from './columns/column.ts';
+import { allocateColumns, type Column, type PieceWriter, WINDOW_BYTES } from './columns/column.ts';
 import { type Kernel, useKernel } from './kernel/kernel.ts';
 
 /** The maximum length of a row. Values that share bytes can make a row far longer than the frame. */
@@ -29,8 +29,6 @@ export interface RowCursor {
   write(target: Uint8Array, at: number, end: number): number;
   /** Writes rows up to `last`, until space runs out; undefined if the next row is too long for that. */
   writeUpTo(last: number): WrittenRows | undefined;
-  /** Writes one row of any length; undefined if it exceeds the limit. The bytes are valid until the next call. */
-  writeLong(): Uint8Array | undefined;
   /**
    * Loads the next rows for another kernel, and marks them as written; undefined if the next row is too long for that.
    */
@@ -39,11 +37,7 @@ export interface RowCursor {
   skip(): void;
 }
 
-/** The number of bytes loaded at a time; a longer row is loaded alone. */
-const WINDOW_BYTES = 1024 * 1024;
 const WINDOW_ROWS = 16 * 1024;
-/** Twice the row limit, because numbers can take more bytes in a frame than as text. */
-const MAX_LOADED_BYTES = 2 * MAX_ROW_BYTES;
 const ROOM_BYTES = 256 * 1024;
 /** The size of the end of a row. */
 const END_BYTES = 4;
@@ -87,7 +81,7 @@ function createWindow(rows: Column, numRows: number): Window {
         last = row + ((last - row) >> 1);
         bytes = rows.loadedBytes(row, last);
       }
-      if (bytes > MAX_LOADED_BYTES) return false;
+      if (bytes > WINDOW_BYTES) return false;
       kernel.owner = undefined;
       kernel.clear();
       out = kernel.allocate(wantedRoom);
@@ -100,8 +94,11 @@ function createWindow(rows: Column, numRows: number): Window {
   };
 }
 
-/** Creates a cursor over the rows of a batch, which are the cells of one record column. */
-export function createRowCursor(rows: Column, numRows: number, firstRow = 0): RowCursor {
+/**
+ * Creates a cursor over the rows of a batch, which are the cells of one record column. It writes up to `roomBytes` at a
+ * time.
+ */
+export function createRowCursor(rows: Column, numRows: number, firstRow = 0, roomBytes = ROOM_BYTES): RowCursor {
   const window = createWindow(rows, numRows);
   let row = firstRow;
 
@@ -120,7 +117,7 @@ export function createRowCursor(rows: Column, numRows: number, firstRow = 0): Ro
       let position = at;
       while (row < numRows && position + rows.fixedBytes <= end) {
         const kernel = useKernel();
-        if (!window.load(kernel, row, Math.max(ROOM_BYTES, end - position))) break;
+        if (!window.load(kernel, row, Math.max(roomBytes, end - position))) break;
         const before = row;
         const bytes = writeWindow(kernel, window.to, end - position);
         if (row === before) break;
@@ -131,7 +128,7 @@ export function createRowCursor(rows: Column, numRows: number, firstRow = 0): Ro
     },
     writeUpTo(last) {
       const kernel = useKernel();
-      if (!window.load(kernel, row, ROOM_BYTES)) return undefined;
+      if (!window.load(kernel, row, roomBytes)) return undefined;
       const before = row;
       const end = Math.min(last, window.to);
       return kernel.scoped(() => {
@@ -143,18 +140,6 @@ export function createRowCursor(rows: Column, numRows: number, firstRow = 0): Ro
           ends: new Uint32Array(kernel.bytes.buffer, ends, row - before),
         };
       });
-    },
-    writeLong() {
-      if (rows.fixedBytes > MAX_ROW_BYTES) return undefined;
-      const kernel = useKernel();
-      const before = row;
-      // Each try loads the row again. Most rows take about as many bytes as text as they take in a frame.
-      for (let wanted = Math.max(ROOM_BYTES, 1.1 * rows.loadedBytes(row, row + 1)); ; wanted *= 4) {
-        if (!window.load(kernel, row, Math.min(Math.ceil(wanted), MAX_ROW_BYTES))) return undefined;
-        const bytes = writeWindow(kernel, before + 1, window.room);
-        if (row > before) return kernel.bytes.subarray(window.out, window.out + bytes);
-        if (wanted >= MAX_ROW_BYTES) return undefined;
-      }
     },
     load() {
       if (rows.loadedBytes(row, row + 1) > WINDOW_BYTES) return undefined;
@@ -169,5 +154,17 @@ export function createRowCursor(rows: Column, numRows: number, firstRow = 0): Ro
     skip() {
       row += 1;
     },
+  };
+}
+
+/** The bytes of an escaped byte, and those around a text. */
+const ESCAPE_BYTES = 6;
+const AROUND_BYTES = 16;
+
+/** Creates a writer of long rows. */
+export function createPieceWriter(roomBytes = ROOM_BYTES): PieceWriter {
+  return {
+    textBytes: 3 * Math.floor((roomBytes - AROUND_BYTES) / (3 * ESCAPE_BYTES)),
+    open: (column, from, to) => createRowCursor(column, to, from, roomBytes),
   };
 }

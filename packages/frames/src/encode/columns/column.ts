@@ -20,10 +20,59 @@ import {
 export interface Column {
   /** The maximum bytes of a cell, except for its texts and items. */
   readonly fixedBytes: number;
-  /** Estimates the bytes of the kernel's memory that these rows take; at least one per eight rows. */
+  /**
+   * Estimates the bytes of the kernel's memory that these rows take; at least one per eight rows. Past WINDOW_BYTES it
+   * need not count on.
+   */
   loadedBytes(from: number, to: number): number;
   /** Copies these rows to the kernel's memory, and fills the zeroed column descriptor at `place`. */
   load(kernel: Kernel, place: number, from: number, to: number): void;
+  /** Writes a cell that is too long for one piece; undefined if no cell is. */
+  readonly pieces?: (row: number, writer: PieceWriter) => Pieces;
+}
+
+/**
+ * The text of a long cell, a piece at a time, so that the event loop can turn between them. Each piece is valid until
+ * the kernel is used again. An empty piece stands for work without text, such as a failed try to write all at once.
+ */
+export type Pieces = Generator<Uint8Array, void, undefined>;
+
+/** Cells that are written until space runs out. */
+export interface Cells {
+  /** The next cell to write. */
+  readonly row: number;
+  /** Writes cells up to `last`, until space runs out; undefined if the next cell is too long for that. */
+  writeUpTo(last: number): { readonly bytes: Uint8Array } | undefined;
+  /** Marks the next cell as written. */
+  skip(): void;
+}
+
+/** Writes the parts of long cells. */
+export interface PieceWriter {
+  /** The maximum bytes of a text such that it fits with every byte escaped; a multiple of three. */
+  readonly textBytes: number;
+  open(column: Column, from: number, to: number): Cells;
+}
+
+/** The number of bytes loaded at a time; a longer row is written in pieces. */
+export const WINDOW_BYTES = 1024 * 1024;
+
+export const NOTHING: Uint8Array = new Uint8Array(0);
+export const QUOTE: Uint8Array = Buffer.from('"');
+export const COMMA: Uint8Array = Buffer.from(',');
+
+/** Creates the error of an offset or index that is out of range, as the kernel finds it in short cells. */
+export function outOfBounds(): RangeError {
+  return new RangeError('A value of the frame points outside its buffer.');
+}
+
+/** Writes one cell: at once if it is short. */
+export function* cellPieces(column: Column, row: number, writer: PieceWriter): Pieces {
+  const written = writer.open(column, row, row + 1).writeUpTo(row + 1);
+  yield written?.bytes ?? NOTHING;
+  if (written !== undefined) return;
+  if (column.pieces === undefined) throw new RangeError('A number takes more bytes than there is space for.');
+  yield* column.pieces(row, writer);
 }
 
 /** Sets a field of a column descriptor. */
@@ -45,7 +94,8 @@ export function loadChild(kernel: Kernel, place: number, child: Column, from: nu
   setField(kernel, place, CHILD, childPlace);
 }
 
-const NULL_BYTES = 4;
+const NULL = Buffer.from('null');
+const NULL_BYTES = NULL.length;
 
 /** Wraps a column that may have nulls. */
 export function nullableColumn(column: Column, data: Data, isCsv: boolean): Column {
@@ -60,6 +110,12 @@ export function nullableColumn(column: Column, data: Data, isCsv: boolean): Colu
       setField(kernel, place, VALIDITY_BIT, (data.offset + from) & 7);
       setField(kernel, place, IS_CSV, isCsv ? 1 : 0);
     },
+    // The bytes of a null row can be long.
+    *pieces(row, writer) {
+      const bit = data.offset + row;
+      if (((bitmap[bit >> 3] ?? 0) >> (bit & 7)) & 1) yield* cellPieces(column, row, writer);
+      else if (!isCsv) yield NULL;
+    },
   };
 }
 
@@ -72,11 +128,21 @@ export function putBits(kernel: Kernel, bits: Uint8Array, from: number, to: numb
 
 /** Wraps a column to write its cells in quotes. */
 export function quotedColumn(column: Column): Column {
-  return wrappedColumn(column, KIND_QUOTED);
+  return wrappedColumn(column, KIND_QUOTED, quotedPieces);
 }
 
-/** Wraps a column to post-process its cells, which may add two bytes. */
-export function wrappedColumn(column: Column, kind: number): Column {
+function* quotedPieces(pieces: Pieces): Pieces {
+  yield QUOTE;
+  yield* pieces;
+  yield QUOTE;
+}
+
+/** Wraps a column to post-process its cells, which may add two bytes, or their pieces. */
+export function wrappedColumn(
+  column: Column,
+  kind: number,
+  wrap: (pieces: Pieces, writer: PieceWriter) => Pieces,
+): Column {
   return {
     fixedBytes: column.fixedBytes + 2,
     loadedBytes: (from, to) => column.loadedBytes(from, to),
@@ -84,6 +150,7 @@ export function wrappedColumn(column: Column, kind: number): Column {
       setField(kernel, place, KIND, kind);
       loadChild(kernel, place, column, from, to);
     },
+    pieces: (row, writer) => wrap(cellPieces(column, row, writer), writer),
   };
 }
 
@@ -110,14 +177,23 @@ export function createObjectText(names: readonly string[], end: string): RecordT
   );
 }
 
+/** Returns the text around some of the cells: that after the last belongs to the last cell. */
+function textAround({ bytes, ends }: RecordText, from: number, to: number): RecordText {
+  const start = from === 0 ? 0 : ends[from - 1];
+  const end = to === ends.length ? bytes.length : ends[to - 1];
+  return { bytes: bytes.subarray(start, end), ends: ends.slice(from, to).map((leadEnd) => leadEnd - start) };
+}
+
 /** Creates a column of records: a row, or a struct. */
-export function recordColumn(columns: readonly Column[], { bytes, ends }: RecordText): Column {
+export function recordColumn(columns: readonly Column[], text: RecordText): Column {
+  const { bytes, ends } = text;
+  const part = (from: number, to: number) => recordColumn(columns.slice(from, to), textAround(text, from, to));
   return {
     fixedBytes: columns.reduce((sum, column) => sum + column.fixedBytes, bytes.length),
     loadedBytes: (from, to) => columns.reduce((sum, column) => sum + column.loadedBytes(from, to), to - from),
     load: (kernel, place, from, to) => {
       const children = allocateColumns(kernel, columns.length);
-      const text = kernel.put(bytes);
+      const texts = kernel.put(bytes);
       setField(kernel, place, KIND, KIND_RECORD);
       setField(kernel, place, CHILD, children);
       setField(kernel, place, CHILD_COUNT, columns.length);
@@ -125,12 +201,23 @@ export function recordColumn(columns: readonly Column[], { bytes, ends }: Record
       columns.forEach((column, i) => {
         const child = children + i * COLUMN_BYTES;
         column.load(kernel, child, from, to);
-        setField(kernel, child, LEAD, text + start);
+        setField(kernel, child, LEAD, texts + start);
         setField(kernel, child, LEAD_LENGTH, ends[i] - start);
         start = ends[i];
       });
-      setField(kernel, place, TRAIL, text + start);
+      setField(kernel, place, TRAIL, texts + start);
       setField(kernel, place, TRAIL_LENGTH, bytes.length - start);
+    },
+    *pieces(row, writer) {
+      if (columns.length > 1) {
+        const middle = columns.length >> 1;
+        yield* cellPieces(part(0, middle), row, writer);
+        yield* cellPieces(part(middle, columns.length), row, writer);
+      } else {
+        yield bytes.subarray(0, ends[0]);
+        yield* cellPieces(columns[0], row, writer);
+        yield bytes.subarray(ends[0]);
+      }
     },
   };
 }

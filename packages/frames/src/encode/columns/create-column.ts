@@ -1,9 +1,8 @@
 import { type Data, DataType, type Dictionary, Field, type RecordBatch, Type } from 'apache-arrow';
 import { valuesOf } from '../../columns/arrow-data.ts';
 import { columnTypeName } from '../../column-types.ts';
-import { type Column, nullableColumn, quotedColumn, wrappedColumn } from './column.ts';
+import { type Column, nullableColumn, quotedColumn } from './column.ts';
 import { createDictionaryValues, type DictionaryValues } from './dictionary-values.ts';
-import { KIND_CSV_JSON } from '../kernel/kernel-layout.ts';
 import { createNestedColumn } from './nested-columns.ts';
 import {
   booleanColumn,
@@ -15,7 +14,7 @@ import {
   timestampColumn,
   uuidColumn,
 } from './plain-columns.ts';
-import { createTextColumn } from './text-columns.ts';
+import { createTextColumn, csvJsonColumn } from './text-columns.ts';
 
 /** Options of cells. */
 export interface CellOptions {
@@ -74,7 +73,7 @@ function nestedColumn(data: Data, options: CellOptions): Column {
   const inner: CellOptions = { ...options, syntax: 'json' };
   const column = createNestedColumn(data, (child, field) => createColumn(child, field, inner));
   if (column === undefined) throw new TypeError(`No column for the Arrow type ${Type[data.typeId]}.`);
-  return options.syntax === 'csv' ? wrappedColumn(column, KIND_CSV_JSON) : column;
+  return options.syntax === 'csv' ? csvJsonColumn(column) : column;
 }
 
 function dictionaryColumn(data: Data, type: Dictionary, { metadata }: Field, options: CellOptions): Column {
@@ -92,5 +91,6 @@ function dictionaryColumn(data: Data, type: Dictionary, { metadata }: Field, opt
     fixedBytes: 0,
     loadedBytes: (from, to) => values.loadedBytes(indices, from, to),
     load: (kernel, place, from, to) => values.load(kernel, place, indices, from, to),
+    pieces: (row, writer) => values.pieces(Number(indices[row]), writer),
   };
 }

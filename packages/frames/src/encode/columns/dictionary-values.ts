@@ -1,7 +1,16 @@
 import { ServiceError } from '@svc/errors';
 import type { Data, Vector } from 'apache-arrow';
 import { chunksOf } from '../../columns/arrow-data.ts';
-import { allocateColumns, type Column, setField } from './column.ts';
+import {
+  allocateColumns,
+  cellPieces,
+  type Column,
+  outOfBounds,
+  type Pieces,
+  type PieceWriter,
+  setField,
+  WINDOW_BYTES,
+} from './column.ts';
 import type { Kernel } from '../kernel/kernel.ts';
 import { KIND, KIND_WRITTEN, VALUES } from '../kernel/kernel-layout.ts';
 import { MAX_ROW_BYTES } from '../row-cursor.ts';
@@ -13,6 +22,8 @@ export interface DictionaryValues {
   loadedBytes(indices: ArrayLike<number | bigint>, from: number, to: number): number;
   /** Loads a column of indices: each encoded value is copied to the kernel's memory once. */
   load(kernel: Kernel, place: number, indices: ArrayLike<number | bigint>, from: number, to: number): void;
+  /** Writes a long value. */
+  pieces(index: number, writer: PieceWriter): Pieces;
 }
 
 /** The number of values encoded at a time: fewer waste calls, more are encoded in vain. */
@@ -39,8 +50,11 @@ export function createDictionaryValues(
   function writeBlock(kernel: Kernel, index: number): void {
     const part = partOf(parts, index);
     if (part === undefined) return;
-    const from = index - part.first - ((index - part.first) % BLOCK_VALUES);
-    const to = Math.min(from + BLOCK_VALUES, part.end - part.first);
+    const place = index - part.first;
+    let from = place - (place % BLOCK_VALUES);
+    let to = Math.min(from + BLOCK_VALUES, part.end - part.first);
+    // Not the long neighbours of a short value.
+    if (part.column.loadedBytes(from, to) > WINDOW_BYTES) [from, to] = [place, place + 1];
     writeCells(kernel, part.column, from, to, (row, bytes) => written.keep(part.first + row, bytes));
   }
 
@@ -49,7 +63,7 @@ export function createDictionaryValues(
     loadedBytes(indices, from, to) {
       let sum = PLACE_BYTES * (to - from);
       if (isSmall) return sum;
-      for (let row = from; row < to; row++) {
+      for (let row = from; row < to && sum <= WINDOW_BYTES; row++) {
         const index = Number(indices[row]);
         const part = partOf(parts, index);
         if (part) sum += part.column.loadedBytes(index - part.first, index - part.first + 1);
@@ -77,6 +91,11 @@ export function createDictionaryValues(
       for (const index of loaded) pointers[index] = 0;
       setField(kernel, place, KIND, KIND_WRITTEN);
       setField(kernel, place, VALUES, places);
+    },
+    pieces(index, writer) {
+      const part = partOf(parts, index);
+      if (part === undefined) throw outOfBounds();
+      return cellPieces(part.column, index - part.first, writer);
     },
   };
 }
@@ -110,24 +129,30 @@ interface WrittenValues {
   keep(index: number, written: Uint8Array): void;
 }
 
+/** The values are kept in parts of at most this size, unless one is longer. */
+const MAX_PART_BYTES = 1024 * 1024;
+
 function createWrittenValues(length: number): WrittenValues {
-  // The start of each value's bytes, from 1, as 0 means not encoded, and their number.
+  // The part of each value, from 1, as 0 means not encoded, and the place of its bytes there.
+  const places = new Uint32Array(length);
   const starts = new Uint32Array(length);
   const lengths = new Uint32Array(length);
-  let bytes = new Uint8Array(1024);
+  const parts: Uint8Array[] = [];
+  let last = new Uint8Array(0);
   let end = 0;
   return {
-    has: (index) => starts[index] !== 0,
+    has: (index) => places[index] !== 0,
     lengthOf: (index) => lengths[index],
-    bytesOf: (index) => bytes.subarray(starts[index] - 1, starts[index] - 1 + lengths[index]),
+    bytesOf: (index) => parts[places[index] - 1].subarray(starts[index], starts[index] + lengths[index]),
     keep(index, written) {
-      if (end + written.length > bytes.length) {
-        const larger = new Uint8Array(Math.max(end + written.length, 2 * bytes.length));
-        larger.set(bytes.subarray(0, end));
-        bytes = larger;
+      if (parts.length === 0 || end + written.length > last.length) {
+        last = new Uint8Array(Math.max(written.length, Math.min(2 * last.length, MAX_PART_BYTES), 1024));
+        parts.push(last);
+        end = 0;
       }
-      bytes.set(written, end);
-      starts[index] = end + 1;
+      last.set(written, end);
+      places[index] = parts.length;
+      starts[index] = end;
       lengths[index] = written.length;
       end += written.length;
     },

@@ -1,6 +1,18 @@
 import { type Data, DataType, type Field } from 'apache-arrow';
 import { offsetsOf } from '../../columns/arrow-data.ts';
-import { type Column, createObjectText, createRecordText, loadChild, recordColumn, setField } from './column.ts';
+import {
+  cellPieces,
+  type Column,
+  COMMA,
+  createObjectText,
+  createRecordText,
+  loadChild,
+  outOfBounds,
+  type Pieces,
+  type PieceWriter,
+  recordColumn,
+  setField,
+} from './column.ts';
 import { ITEM_BYTES, KIND, KIND_LIST, STRIDE, VALUES_END } from '../kernel/kernel-layout.ts';
 import { createOffsets } from './text-columns.ts';
 
@@ -34,6 +46,27 @@ export function createNestedColumn(data: Data, createColumn: CreateColumn): Colu
 
 const PAIR_TEXT = createRecordText(['[', ','], ']');
 const BRACKET_BYTES = 2;
+const ITEM_TEXT = createRecordText([''], ',');
+const OPEN = Buffer.from('[');
+const CLOSE = Buffer.from(']');
+
+/** Writes a long list: as many items at a time as there is space for. */
+function* listPieces(item: Column, from: number, to: number, writer: PieceWriter): Pieces {
+  if (from > to) throw outOfBounds();
+  const items = writer.open(recordColumn([item], ITEM_TEXT), from, to);
+  yield OPEN;
+  while (items.row < to) {
+    const written = items.writeUpTo(to);
+    if (written !== undefined) {
+      yield items.row < to ? written.bytes : written.bytes.subarray(0, -1);
+    } else {
+      yield* cellPieces(item, items.row, writer);
+      items.skip();
+      if (items.row < to) yield COMMA;
+    }
+  }
+  yield CLOSE;
+}
 
 function listColumn(data: Data, item: Column): Column {
   const offsets = createOffsets(offsetsOf(data));
@@ -50,6 +83,7 @@ function listColumn(data: Data, item: Column): Column {
       setField(kernel, place, VALUES_END, end - first);
       loadChild(kernel, place, item, first, end);
     },
+    pieces: (row, writer) => listPieces(item, offsets.at(row), offsets.at(row + 1), writer),
   };
 }
 
@@ -64,5 +98,6 @@ function fixedListColumn(size: number, item: Column): Column {
       setField(kernel, place, VALUES_END, size * (to - from));
       loadChild(kernel, place, item, size * from, size * to);
     },
+    pieces: (row, writer) => listPieces(item, size * row, size * (row + 1), writer),
   };
 }

@@ -1,12 +1,23 @@
 import { type Data, DataType } from 'apache-arrow';
 import { offsetsOf, valueBytes } from '../../columns/arrow-data.ts';
 import { INLINE_BYTES, inlineStart, viewLength, viewPart, viewStart, viewWords } from '../../columns/views.ts';
-import { type Column, setField } from './column.ts';
+import {
+  type Column,
+  NOTHING,
+  outOfBounds,
+  type Pieces,
+  type PieceWriter,
+  QUOTE,
+  setField,
+  WINDOW_BYTES,
+  wrappedColumn,
+} from './column.ts';
 import type { Kernel } from '../kernel/kernel.ts';
 import {
   IS_CSV,
   KIND,
   KIND_BINARY,
+  KIND_CSV_JSON,
   KIND_CSV_TEXT,
   KIND_JSON_TEXT,
   OFFSET_BASE,
@@ -27,7 +38,9 @@ export function createTextColumn(data: Data, isCsv: boolean): Column | undefined
   if (DataType.isBinary(type) || DataType.isLargeBinary(type)) return rangesColumn(data, KIND_BINARY, isCsv);
   if (DataType.isUtf8View(type)) return viewsColumn(data, textKind, isCsv);
   if (DataType.isBinaryView(type)) return viewsColumn(data, KIND_BINARY, isCsv);
-  return DataType.isFixedSizeBinary(type) ? fixedColumn(data, type.byteWidth, isCsv) : undefined;
+  return DataType.isFixedSizeBinary(type)
+    ? fixedColumn(valueBytes(data), type.byteWidth, KIND_BINARY, isCsv)
+    : undefined;
 }
 
 /** The offsets of the rows in their shared values. */
@@ -73,7 +86,84 @@ function rangesColumn(data: Data, kind: number, isCsv: boolean): Column {
       loadBytes(kernel, place, bytes.subarray(offsets.at(from), offsets.at(to)));
       setKind(kernel, place, kind, isCsv);
     },
+    pieces: (row, writer) => {
+      const [start, end] = [offsets.at(row), offsets.at(row + 1)];
+      if (start < 0 || start > end || end > bytes.length) throw outOfBounds();
+      return textPieces(bytes.subarray(start, end), kind, isCsv, writer);
+    },
   };
+}
+
+/** Writes a long text. */
+function* textPieces(bytes: Uint8Array, kind: number, isCsv: boolean, writer: PieceWriter): Pieces {
+  const isQuoted = kind === KIND_JSON_TEXT || (kind === KIND_CSV_TEXT && (yield* needsQuotes(bytes)));
+  if (isQuoted) yield QUOTE;
+  yield* partsOfText(bytes, kind, isCsv, writer);
+  if (isQuoted) yield QUOTE;
+}
+
+/** Writes a long text without quotes around it: each part of it is a text of its own. */
+function* partsOfText(bytes: Uint8Array, kind: number, isCsv: boolean, writer: PieceWriter): Pieces {
+  for (let from = 0; from < bytes.length;) {
+    const cut = Math.min(from + writer.textBytes, bytes.length);
+    const to = kind === KIND_BINARY ? cut : beforeSequence(bytes, cut);
+    const written = writer.open(fixedColumn(bytes.subarray(from, to), to - from, kind, isCsv), 0, 1).writeUpTo(1);
+    if (written === undefined) throw new RangeError('A part of a text takes more bytes than there is space for.');
+    // A part of a CSV field is in quotes only if it needs them itself.
+    yield written.bytes[0] === QUOTE[0] ? written.bytes.subarray(1, -1) : written.bytes;
+    from = to;
+  }
+}
+
+/** Wraps a column to write its cells, which are JSON, as CSV fields: in quotes if they contain a quote or a comma. */
+export function csvJsonColumn(column: Column): Column {
+  return wrappedColumn(column, KIND_CSV_JSON, csvJsonPieces);
+}
+
+function* csvJsonPieces(pieces: Pieces, writer: PieceWriter): Pieces {
+  // Little comes before the first quote or comma of JSON: the brackets of lists with one item.
+  const before: Uint8Array[] = [];
+  let isQuoted = false;
+  for (const piece of pieces) {
+    if (!isQuoted && CSV_MARKS.some((mark) => piece.includes(mark))) {
+      isQuoted = true;
+      before.push(piece.slice());
+      yield QUOTE;
+      for (const bytes of before) yield* partsOfText(bytes, KIND_CSV_TEXT, true, writer);
+    } else if (isQuoted && piece.length > 0) {
+      // A copy: the kernel has written the piece, and it writes the parts.
+      yield* partsOfText(piece.slice(), KIND_CSV_TEXT, true, writer);
+    } else {
+      if (!isQuoted) before.push(piece.slice());
+      yield NOTHING;
+    }
+  }
+  if (isQuoted) yield QUOTE;
+  else yield* before;
+}
+
+const SEARCHED_BYTES = 1024 * 1024;
+const CSV_MARKS = [...Buffer.from(',"\r\n')];
+
+/** Returns true if a text must be in quotes as a CSV field. */
+function* needsQuotes(bytes: Uint8Array): Generator<Uint8Array, boolean, undefined> {
+  for (let from = 0; from < bytes.length; from += SEARCHED_BYTES) {
+    const part = bytes.subarray(from, from + SEARCHED_BYTES);
+    if (CSV_MARKS.some((mark) => part.includes(mark))) return true;
+    yield NOTHING;
+  }
+  return false;
+}
+
+/** The maximum number of bytes of a UTF-8 sequence after its first. */
+const MAX_CONTINUATION = 3;
+
+/** Returns the last place, up to `at`, that is not inside a UTF-8 sequence. Bytes after the longest sequence are invalid. */
+function beforeSequence(bytes: Uint8Array, at: number): number {
+  for (let place = at; place >= at - MAX_CONTINUATION; place -= 1) {
+    if (place === bytes.length || bytes[place] >> 6 !== 2) return place;
+  }
+  return at;
 }
 
 function loadBytes(kernel: Kernel, place: number, bytes: Uint8Array): void {
@@ -87,16 +177,17 @@ function setKind(kernel: Kernel, place: number, kind: number, isCsv: boolean): v
   setField(kernel, place, IS_CSV, isCsv ? 1 : 0);
 }
 
-function fixedColumn(data: Data, width: number, isCsv: boolean): Column {
-  const bytes = valueBytes(data);
+/** Creates a column of texts or bytes of one length. */
+function fixedColumn(bytes: Uint8Array, width: number, kind: number, isCsv: boolean): Column {
   return {
     fixedBytes: QUOTE_BYTES,
     loadedBytes: (from, to) => (width + 1) * (to - from),
     load: (kernel, place, from, to) => {
-      setKind(kernel, place, KIND_BINARY, isCsv);
+      setKind(kernel, place, kind, isCsv);
       setField(kernel, place, STRIDE, width);
       setField(kernel, place, VALUES, kernel.put(bytes.subarray(width * from, width * to), width * (to - from)));
     },
+    pieces: (row, writer) => textPieces(bytes.subarray(width * row, width * (row + 1)), kind, isCsv, writer),
   };
 }
 
@@ -109,9 +200,9 @@ function viewsColumn(data: Data, kind: number, isCsv: boolean): Column {
   const hasNulls = data.nullCount > 0;
   // The view of a null row can be anything.
   const lengthOf = (row: number): number => (hasNulls && !data.getValid(row) ? 0 : Math.max(0, viewLength(words, row)));
-  const totalLength = (from: number, to: number): number => {
+  const totalLength = (from: number, to: number, limit = Infinity): number => {
     let bytes = 0;
-    for (let row = from; row < to; row++) bytes += lengthOf(row);
+    for (let row = from; row < to && bytes <= limit; row++) bytes += lengthOf(row);
     return bytes;
   };
 
@@ -127,7 +218,10 @@ function viewsColumn(data: Data, kind: number, isCsv: boolean): Column {
 
   return {
     fixedBytes: QUOTE_BYTES,
-    loadedBytes: (from, to) => totalLength(from, to) + OFFSET_BYTES * (to - from),
+    loadedBytes: (from, to) => {
+      const offsets = OFFSET_BYTES * (to - from);
+      return offsets + totalLength(from, to, WINDOW_BYTES - offsets);
+    },
     load: (kernel, place, from, to) => {
       const end = totalLength(from, to);
       const pointer = kernel.allocate(end);
@@ -147,5 +241,6 @@ function viewsColumn(data: Data, kind: number, isCsv: boolean): Column {
       setField(kernel, place, VALUES, pointer);
       setField(kernel, place, VALUES_END, pointer + end);
     },
+    pieces: (row, writer) => textPieces(bytesOf(row, lengthOf(row)), kind, isCsv, writer),
   };
 }

@@ -45,7 +45,7 @@ export async function* writeInThreads(
       if (part.job === undefined) {
         // Before the next batch arrives, which may reuse the memory of this one.
         for (const earlier of queue.splice(0)) yield* chunksOf(earlier, join);
-        yield join(copyBehindRoom(part.rows.writeAlone(part.from)));
+        for await (const chunk of part.rows.writeLong(part.from)) yield join(copyBehindRoom(chunk));
       } else {
         queue.push({ ...part, job: part.job });
         const first = queue.length < threads.maxJobs ? undefined : queue.shift();
