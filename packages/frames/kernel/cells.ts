@@ -82,8 +82,8 @@ function writeText(column: usize, at: usize, row: u32, kind: i32): usize {
     store<u16>(at, 0x2222);
     return at + 2;
   }
-  // In the worst case every byte is escaped; count the bytes only if that would not fit.
-  if (!hasRoom(at, 6 * length + 2) && !hasRoom(at, countJsonText(start, end))) return 0;
+  // In the worst case every byte is escaped; count the bytes only if that would not fit, but the bytes themselves would.
+  if (!hasRoom(at, 6 * length + 2) && (!hasRoom(at, length) || !hasRoom(at, countJsonText(start, end)))) return 0;
   return kind == layout.KIND_JSON_TEXT ? writeJsonText(at, start, end) : writeCsvText(at, start, end);
 }
 
