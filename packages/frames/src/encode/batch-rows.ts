@@ -13,8 +13,11 @@ export interface BatchRows {
   readonly length: number;
   /** The number of rows before this batch in the frame. */
   readonly start: number;
-  /** Writes one row of any length, in chunks that belong to the reader. The event loop runs between chunks. */
-  writeLong(row: number): AsyncGenerator<Uint8Array, void, undefined>;
+  /**
+   * Writes one row of any length in chunks. The event loop runs between them. A chunk belongs to the reader; with
+   * `reuseBuffers`, each but the first is valid until the second `next()` after it.
+   */
+  writeLong(row: number, reuseBuffers: boolean): AsyncGenerator<Uint8Array, void, undefined>;
   /** Creates the error for a row that is too long. */
   tooLong(row: number): ServiceError;
 }
@@ -36,7 +39,7 @@ export async function* batchRows(
       cursor: createRowCursor(column, length),
       length,
       start,
-      writeLong: (row) => writeLong(column, row, () => tooLong(row)),
+      writeLong: (row, reuseBuffers) => writeLong(column, row, reuseBuffers, () => tooLong(row)),
       tooLong,
     };
     start += length;
@@ -51,9 +54,13 @@ export const CHUNK_BYTES = 256 * 1024;
 async function* writeLong(
   column: Column,
   row: number,
+  reuseBuffers: boolean,
   tooLong: () => ServiceError,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   if (column.loadedBytes(row, row + 1) > MAX_LOADED_BYTES) throw tooLong();
+  // New memory for each chunk makes V8 collect all garbage several times in a row of 30 MB, for up to 30 ms.
+  const read: Uint8Array[] = [];
+  let chunks = 0;
   let total = 0;
   let out = allocate(CHUNK_BYTES);
   let at = 0;
@@ -61,15 +68,19 @@ async function* writeLong(
     total += piece.length;
     if (total > MAX_ROW_BYTES) throw tooLong();
     if (piece.length === 0) await setImmediate();
-    // A copy if it takes several chunks: between them others use the kernel.
-    let rest = piece.length <= out.length - at ? piece : piece.slice();
+    let rest = piece;
     while (rest.length > out.length - at) {
       out.set(rest.subarray(0, out.length - at), at);
       rest = rest.subarray(out.length - at);
+      // The rest of what the kernel wrote is copied first, because others use the kernel in between.
+      const next = (read.length > 1 ? read.shift() : undefined) ?? allocate(CHUNK_BYTES);
+      next.set(rest.subarray(0, next.length));
       yield out;
       await setImmediate();
-      out = allocate(CHUNK_BYTES);
-      at = 0;
+      if (reuseBuffers && chunks++ > 0) read.push(out);
+      at = Math.min(rest.length, next.length);
+      rest = rest.subarray(at);
+      out = next;
     }
     out.set(rest, at);
     at += rest.length;

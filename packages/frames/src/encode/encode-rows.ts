@@ -50,7 +50,7 @@ export async function* encodeRows(
         if (reuseBuffers) reused = out;
         at = 0;
       } else {
-        for await (const chunk of rows.writeLong(cursor.row)) {
+        for await (const chunk of rows.writeLong(cursor.row, reuseBuffers)) {
           if (at > 0) yield out.subarray(0, at);
           out = chunk;
           at = chunk.length;

@@ -11,12 +11,13 @@ import {
   Schema,
   Uint64,
   Utf8,
+  Table,
   vectorFromArray,
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { TYPE_METADATA_KEY } from '../column-types.ts';
 import { createRecordBatch } from '../columns/create-record-batch.ts';
-import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
+import { type FrameStream, streamFromTable, streamOfBatches } from '../frame-stream.ts';
 import { bytesOf, chunksOf } from '../testing/bytes-of.ts';
 import { bytes, decimals, dictionaryOf, listsOf, longs, numbers } from '../testing/column-builders.ts';
 import { frameOfColumns, NULL, sampleColumn, streamOfSample } from '../testing/sample-frame.ts';
@@ -65,6 +66,18 @@ describe.each(FORMATS)('%s', (name, encode) => {
       expect(Buffer.concat(copies).equals(await bytesOf(encode(longFrame(200_000))))).toBe(true);
     },
   );
+
+  test('writes the same bytes of long rows if reuseBuffers is set, and keeps the first chunk', async () => {
+    const text = Array.from({ length: 300_000 }, (_, i) => `${i}`).join('"');
+    const source = () => streamFromTable(new Table({ t: vectorFromArray([text, 'a', text], new Utf8()) }));
+    const copies: Uint8Array[] = [];
+    let kept: Uint8Array | undefined;
+    for await (const chunk of encode(source(), { reuseBuffers: true })) {
+      if (kept === undefined) kept = chunk;
+      else copies.push(Buffer.from(chunk));
+    }
+    expect(Buffer.concat([kept ?? Buffer.alloc(0), ...copies]).equals(await bytesOf(encode(source())))).toBe(true);
+  });
 
   test('refuses a row that is far longer than the frame because of shared values', { tags: ['slow'] }, async () => {
     const texts = vectorFromArray(

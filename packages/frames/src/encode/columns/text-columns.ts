@@ -124,6 +124,7 @@ function* csvJsonPieces(pieces: Pieces, writer: PieceWriter): Pieces {
   // Little comes before the first quote or comma of JSON: the brackets of lists with one item.
   const before: Uint8Array[] = [];
   let isQuoted = false;
+  let copy = new Uint8Array(0);
   for (const piece of pieces) {
     if (!isQuoted && CSV_MARKS.some((mark) => piece.includes(mark))) {
       isQuoted = true;
@@ -132,7 +133,9 @@ function* csvJsonPieces(pieces: Pieces, writer: PieceWriter): Pieces {
       for (const bytes of before) yield* partsOfText(bytes, KIND_CSV_TEXT, true, writer);
     } else if (isQuoted && piece.length > 0) {
       // A copy: the kernel has written the piece, and it writes the parts.
-      yield* partsOfText(piece.slice(), KIND_CSV_TEXT, true, writer);
+      if (copy.length < piece.length) copy = new Uint8Array(piece.length);
+      copy.set(piece);
+      yield* partsOfText(copy.subarray(0, piece.length), KIND_CSV_TEXT, true, writer);
     } else {
       if (!isQuoted) before.push(piece.slice());
       yield NOTHING;

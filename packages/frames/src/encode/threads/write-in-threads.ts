@@ -1,4 +1,4 @@
-import type { BatchRows } from '../batch-rows.ts';
+import { allocate, type BatchRows, CHUNK_BYTES } from '../batch-rows.ts';
 import type { EncodeThreads, ThreadJob } from './encode-threads.ts';
 import { MAX_ROW_BYTES } from '../row-cursor.ts';
 import { OUT_START } from './thread-messages.ts';
@@ -38,6 +38,7 @@ export async function* writeInThreads(
 ): AsyncGenerator<Uint8Array, number, undefined> {
   const join = createJoin(separatorBytes);
   const queue: JobPart[] = [];
+  const behindRoom = allocate(OUT_START + CHUNK_BYTES);
   let count = 0;
   try {
     for await (const part of partsOf(current, others, threads)) {
@@ -45,7 +46,10 @@ export async function* writeInThreads(
       if (part.job === undefined) {
         // Before the next batch arrives, which may reuse the memory of this one.
         for (const earlier of queue.splice(0)) yield* chunksOf(earlier, join);
-        for await (const chunk of part.rows.writeLong(part.from)) yield join(copyBehindRoom(chunk));
+        for await (const chunk of part.rows.writeLong(part.from, true)) {
+          behindRoom.set(chunk, OUT_START);
+          yield join(behindRoom.subarray(0, OUT_START + chunk.length));
+        }
       } else {
         queue.push({ ...part, job: part.job });
         const first = queue.length < threads.maxJobs ? undefined : queue.shift();
@@ -92,12 +96,6 @@ async function* chunksOf({ rows, from, to, job }: JobPart, join: Join): AsyncGen
     }
   }
   job.end();
-}
-
-function copyBehindRoom(bytes: Uint8Array): Uint8Array {
-  const copy = Buffer.allocUnsafeSlow(OUT_START + bytes.length);
-  copy.set(bytes, OUT_START);
-  return copy;
 }
 
 /**
