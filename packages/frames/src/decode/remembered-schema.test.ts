@@ -1,6 +1,6 @@
 import { Field, Float64, Int32, Schema, Utf8 } from 'apache-arrow';
 import { expect, test } from 'vitest';
-import { encodeSchema } from '../encode/arrow-schema-message.ts';
+import { encodeSchema } from './arrow/arrow-schema-message.ts';
 import { rememberedSchema } from './remembered-schema.ts';
 
 const schemaOf = (...names: readonly string[]): Schema =>

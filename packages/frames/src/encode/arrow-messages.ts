@@ -5,7 +5,7 @@ import { createRecordBatch } from '../columns/create-record-batch.ts';
 import { createYield } from '../decode/lines/create-yield.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { encodeBatchHeader } from './arrow-batch-header.ts';
-import { encodeSchema } from './arrow-schema-message.ts';
+import { encodeSchema } from '../decode/arrow/arrow-schema-message.ts';
 import type { ArrowMessage } from './arrow-message.ts';
 import { createCompactData } from './compact-data.ts';
 import { createKeptMessages } from './kept-messages.ts';

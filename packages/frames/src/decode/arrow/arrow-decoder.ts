@@ -3,7 +3,7 @@ import { quoted } from '@svc/errors/internal';
 import { DataType, Field, type Schema } from 'apache-arrow';
 import { typeOf } from '../../arrow-types.ts';
 import type { ByteBudget } from '../../byte-budget.ts';
-import { encodeSchema } from '../../encode/arrow-schema-message.ts';
+import { encodeSchema } from './arrow-schema-message.ts';
 import { type ArrowBatchHead, createArrowBatch, readBuffers } from './arrow-batch.ts';
 import { hasBytesBehindOffsets, loadColumns } from './arrow-columns.ts';
 import type { ArrowBody, ArrowMessage } from './arrow-message.ts';

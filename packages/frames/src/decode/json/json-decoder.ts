@@ -1,5 +1,5 @@
 import type { ByteBudget } from '../../byte-budget.ts';
-import { encodeSchema } from '../../encode/arrow-schema-message.ts';
+import { encodeSchema } from '../arrow/arrow-schema-message.ts';
 import { buffersOf } from '../../columns/column-data.ts';
 import { AGAIN, type ByteInput, type DecodeSteps, type FramePart, type IsWorking, MORE } from '../decode-steps.ts';
 import { groupDataOf } from './json-batches.ts';

@@ -2,7 +2,7 @@ import { DataType, DateUnit, type Field, IntervalUnit, Precision, Schema } from 
 import { childrenOf, keyAndValueOf, typeOf } from '../../arrow-types.ts';
 import { type DeclaredColumn, declaredField } from '../../declared-columns.ts';
 import type { DecodeOptions } from '../../encoding.ts';
-import { encodeSchema } from '../../encode/arrow-schema-message.ts';
+import { encodeSchema } from '../arrow/arrow-schema-message.ts';
 import { decodeSchema } from '../arrow/arrow-schema.ts';
 import {
   type ColumnTarget,

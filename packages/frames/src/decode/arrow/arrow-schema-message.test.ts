@@ -21,8 +21,8 @@ import {
   Utf8,
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
-import { decodeSchema } from '../decode/arrow/arrow-schema.ts';
-import { SAMPLE_FRAMES } from '../testing/sample-frames.ts';
+import { decodeSchema } from './arrow-schema.ts';
+import { SAMPLE_FRAMES } from '../../testing/sample-frames.ts';
 import { encodeSchema } from './arrow-schema-message.ts';
 
 const field = (type: Field['type'], name = 'x') => new Field(name, type, true);
