@@ -1,5 +1,5 @@
-import { type Schema } from 'apache-arrow';
-import { FileBlock, Footer } from 'apache-arrow/ipc/metadata/file';
+import type { Schema } from 'apache-arrow';
+import { encodeFooter, type FileBlock } from '../decode/arrow/arrow-schema-message.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { encodeMessages, END_OF_STREAM } from './arrow-stream.ts';
 import type { ChunkOptions } from './encode-rows.ts';
@@ -21,7 +21,7 @@ export function encodeArrowFile(
   return encodeMessages(source, options, {
     begin: () => [HEAD],
     message({ kind, bodyLength }, headerBytes) {
-      if (kind !== 'schema') blocks[kind].push(new FileBlock(headerBytes, bodyLength, position));
+      if (kind !== 'schema') blocks[kind].push({ start: position, headerBytes, bodyBytes: bodyLength });
       position += headerBytes + bodyLength;
     },
     end: () => [END_OF_STREAM, ...footerOf(source.schema, blocks.batch, blocks.dictionary)],
@@ -29,7 +29,7 @@ export function encodeArrowFile(
 }
 
 function footerOf(schema: Schema, batches: FileBlock[], dictionaries: FileBlock[]): readonly Uint8Array[] {
-  const footer = Footer.encode(new Footer(schema, undefined, batches, dictionaries));
+  const footer = encodeFooter(schema, batches, dictionaries);
   const length = Buffer.alloc(4);
   length.writeInt32LE(footer.length);
   return [footer, length, MAGIC];
