@@ -2,6 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 
 /** How long work may go on before other requests get a turn. */
 const MAX_TURN_MS = 5;
+/** Without a pause for this long, work began in this turn. */
+const IDLE_MS = 100;
 
 /** The clock of the thread: the steps of a request are in several functions, and each alone is short. */
 let startMs = 0;
@@ -13,16 +15,15 @@ let turn: Promise<void> | undefined;
  */
 export function createYield(): () => Promise<void> | undefined {
   return () => {
-    if (turn === undefined && performance.now() - startMs >= MAX_TURN_MS) {
-      turn = nextTurn();
-    }
+    const passedMs = performance.now() - startMs;
+    if (turn === undefined && passedMs >= MAX_TURN_MS) turn = nextTurn(passedMs >= IDLE_MS);
     return turn;
   };
 }
 
-async function nextTurn(): Promise<void> {
+async function nextTurn(isFirst: boolean): Promise<void> {
   // The first one still runs in this turn if the work began with data from a socket or a message from a thread.
-  await setImmediate();
+  if (isFirst) await setImmediate();
   await setImmediate();
   startMs = performance.now();
   turn = undefined;
