@@ -10,8 +10,8 @@ export function encodeSchema(schema: Schema): Uint8Array {
   const header = writer.schema(schema);
   const message = writer.table(MESSAGE);
   writer.refer(message, 4, header);
-  writer.short(message, 16, MetadataVersion.V5);
-  writer.byte(message, 18, MessageHeader.Schema);
+  writer.short(message, 8, MetadataVersion.V5);
+  writer.byte(message, 10, MessageHeader.Schema);
   return writer.finish(message);
 }
 
@@ -44,12 +44,15 @@ interface Layout {
   readonly alignment?: 8;
 }
 
-const MESSAGE: Layout = { places: [16, 18, 4, 8], bytes: 24, alignment: 8 };
+/** Without the size of the body, which is 0: clients in Rust check the alignment of a 64-bit number from 4 bytes before. */
+const MESSAGE: Layout = { places: [8, 10, 4], bytes: 12 };
 const FOOTER: Layout = { places: [16, 4, 8, 12], bytes: 20 };
 const SCHEMA: Layout = { places: [12, 4], bytes: 16 };
 const SCHEMA_WITH_METADATA: Layout = { places: [12, 4, 8], bytes: 16 };
 const KEY_VALUE: Layout = { places: [4, 8], bytes: 12 };
 const DICTIONARY: Layout = { places: [8, 4, 16], bytes: 24, alignment: 8 };
+/** The dictionary with the id 0, for the same reason. */
+const FIRST_DICTIONARY: Layout = { places: [0, 4, 8], bytes: 12 };
 /** Without a dictionary and metadata, with either, with both. */
 const FIELDS: readonly Layout[] = [
   { places: [4, 24, 25, 8, 0, 12], bytes: 28 },
@@ -242,10 +245,11 @@ class SchemaWriter {
 
   private dictionary({ id, indices, isOrdered }: { id: number; indices: DataType; isOrdered: boolean }): number {
     const index = this.type(indices);
-    const place = this.table(DICTIONARY);
+    const layout = id === 0 ? FIRST_DICTIONARY : DICTIONARY;
+    const place = this.table(layout);
     this.refer(place, 4, index);
-    this.long(place, 8, id);
-    this.byte(place, 16, Number(isOrdered));
+    if (id !== 0) this.long(place, 8, id);
+    this.byte(place, layout.places[2], Number(isOrdered));
     return place;
   }
 
