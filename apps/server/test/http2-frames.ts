@@ -39,7 +39,12 @@ export function grpcHeaders(path: string, stream = 1): Buffer {
 export function grpcMessage(message: Uint8Array, { isLast }: { readonly isLast: boolean }): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt32BE(message.length, 1);
-  return http2Frame(0, 1, Buffer.concat([head, message]), isLast ? END_STREAM : 0);
+  return dataFrame(Buffer.concat([head, message]), { stream: 1, isLast });
+}
+
+/** Bytes on a stream, with which the client half-closes the call if `isLast`. */
+export function dataFrame(bytes: Uint8Array, { stream, isLast }: { stream: number; isLast: boolean }): Buffer {
+  return http2Frame(0, stream, bytes, isLast ? END_STREAM : 0);
 }
 
 /** Returns the error code of the GOAWAY among the bytes of a server; undefined if there is none. */

@@ -5,7 +5,7 @@ import { ChannelCredentials, createChannel, createClient, Metadata } from 'nice-
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createTestAuthority } from '../../../tools/test-certificates.js';
 import { createCaller } from './callers.ts';
-import { goawayCode, grpcHeaders, grpcMessage, PREFACE, rstStream, SETTINGS } from './http2-frames.ts';
+import { goawayCode, grpcHeaders, grpcMessage, PREFACE, SETTINGS } from './http2-frames.ts';
 import { type ServerProcess, startProcess, testFile } from './server-process.ts';
 import { fetchTls } from './tls-client.ts';
 
@@ -92,9 +92,9 @@ describe('more idle clients without credentials than there are slots', () => {
 
 describe('refused calls', () => {
   const LIST = `/${FrameServiceDefinition.fullName}/ListFrames`;
-  const FLOOD = Array.from({ length: 2000 }, (_, i) => [grpcHeaders(LIST, 2 * i + 1), rstStream(2 * i + 1)]).flat();
+  const FLOOD = Array.from({ length: 100 }, (_, i) => grpcHeaders(LIST, 2 * i + 1));
 
-  test('2,000 on one connection close it with GOAWAY, and leave few lines with their count', async () => {
+  test('100 on one connection close it with GOAWAY, and leave few lines with their count', async () => {
     const server = await start();
     const [socket] = await openSockets(portsOf(server).grpc, 1, Buffer.concat([PREFACE, SETTINGS, ...FLOOD]));
     const chunks: Buffer[] = [];
@@ -102,12 +102,11 @@ describe('refused calls', () => {
     await expect.poll(() => socket !== undefined && isClosed(socket), { timeout: 20_000 }).toBe(true);
     expect(goawayCode(Buffer.concat(chunks))).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     for (const message of ['caller_refused', 'audit']) {
-      await server.logged((line) => line.message === message && line['count'] !== undefined);
-      const lines = server.log.filter((line) => line.message === message);
-      expect(lines.length).toBeLessThan(10);
-      expect(lines.every((line) => line['client'] === '127.0.0.1')).toBe(true);
-      const counted = lines.map((line) => Number(line['count'] ?? 1)).reduce((sum, count) => sum + count, 0);
-      expect(counted).toBe(100);
+      const lines = () => server.log.filter((line) => line.message === message);
+      const counted = () => lines().reduce((sum, line) => sum + Number(line['count'] ?? 1), 0);
+      await expect.poll(counted, { timeout: 20_000 }).toBe(100);
+      expect(lines().length).toBeLessThan(10);
+      expect(lines().every((line) => line['client'] === '127.0.0.1')).toBe(true);
     }
     expect(await listFrames(server)).toEqual([]);
   });

@@ -1,4 +1,5 @@
 import type { Server, Socket } from 'node:net';
+import { MAX_CALLS_AT_ONCE } from './begin-calls.ts';
 
 /** The connections of a listener that are not passed on yet. */
 export interface Greetings {
@@ -27,6 +28,8 @@ export function answerHttp1(listener: Server, answer: string): Greetings {
       if (protocol === undefined) return;
       socket.off('readable', onReadable);
       if (protocol === 'http1') return refuse(socket, answer);
+      // Node reads all of it in one step, and tells of no call before the end.
+      if (callsIn(head) > MAX_CALLS_AT_ONCE) return void socket.destroy();
       onClose();
       socket.off('close', onClose).off('error', ignore);
       socket.unshift(head);
@@ -59,6 +62,15 @@ function protocolOf(head: Buffer): 'http1' | 'other' | undefined {
   return /^(?!PRI )[A-Z]+ /.test(text) ? 'http1' : 'other';
 }
 
+/** Counts the calls in the first bytes of an HTTP/2 client: its frames of headers. */
+function callsIn(head: Buffer): number {
+  let calls = 0;
+  for (let at = PREFACE_BYTES; at + FRAME_HEAD_BYTES <= head.length; at += FRAME_HEAD_BYTES + head.readUIntBE(at, 3)) {
+    if (head[at + 3] === HEADERS) calls += 1;
+  }
+  return calls;
+}
+
 /**
  * Sends the response, and reads on for a moment: unread bytes would make the system discard the response. Then it closes the
  * connection, also if the client does not.
@@ -76,3 +88,8 @@ function ignore(): void {}
 /** How long a client has to read the response. */
 const GOODBYE_MS = 1000;
 const MAX_METHOD_LENGTH = 10;
+/** The first bytes of every HTTP/2 connection, before the frames. */
+const PREFACE_BYTES = 24;
+/** The length of the payload, the type, flags, and the stream. */
+const FRAME_HEAD_BYTES = 9;
+const HEADERS = 1;

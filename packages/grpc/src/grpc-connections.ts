@@ -15,6 +15,7 @@ import {
 /** A connection of a client. */
 export interface GrpcConnection {
   readonly session: ServerHttp2Session;
+  readonly socket: Socket;
   /** Undefined if the client has left already. */
   readonly limited: LimitedConnection | undefined;
   /** The number of open calls. */
@@ -31,6 +32,8 @@ export interface GrpcConnections {
   onAccepted(session: object | undefined): void;
   /** Tells that a call of a session was refused. Closes a connection that is refused again and again. */
   onRefused(session: object | undefined): void;
+  /** Closes the connection of a session at once, with what is not read yet. */
+  cutOff(session: object): void;
   /**
    * Closes the connections without an open call, after a moment in which the client can close its side. The others close
    * when their calls have ended and the client has read the responses. Call it after the listener has stopped accepting.
@@ -82,7 +85,7 @@ export function trackConnections(listener: Server, options: TrackConnectionsOpti
     const socket = newest;
     if (socket === undefined) return;
     const limited = find(socket);
-    const connection: GrpcConnection = { session, limited, openCalls: 0, refusedCalls: 0 };
+    const connection: GrpcConnection = { session, socket, limited, openCalls: 0, refusedCalls: 0 };
     connections.set(socket, connection);
     bySession.set(session, connection);
     socket.once('close', () => connections.delete(socket));
@@ -115,6 +118,12 @@ export function trackConnections(listener: Server, options: TrackConnectionsOpti
       connection.session.goaway(ENHANCE_YOUR_CALM);
       // At once: calls that have arrived together are not looked at.
       connection.session.destroy();
+    },
+    cutOff(session) {
+      const connection = bySession.get(session);
+      connection?.session.destroy();
+      // The session alone would read on until the next turn.
+      connection?.socket.destroy();
     },
     closeIdle() {
       handshakes?.destroy();

@@ -11,6 +11,7 @@ import { createDecoders } from '@svc/frames';
 import { HealthDefinition, reflectionV1, reflectionV1alpha } from '@svc/proto';
 import type { EngineName, Service } from '@svc/service';
 import { createServer, type Server as NiceServer } from 'nice-grpc';
+import { beginCalls } from './begin-calls.ts';
 import { AUTHORIZATION_KEY } from './call-credentials.ts';
 import { createCalls } from './calls.ts';
 import { REQUEST_ID_KEY } from './error-status.ts';
@@ -128,6 +129,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       calls.reportRejected(error, headers[':path'] ?? '', headers[REQUEST_ID_KEY]?.toString());
       connections?.onRefused(session);
     });
+    beginCalls(listener, (session) => connections?.cutOff(session));
   }
 
   let stopped: Promise<void> | undefined;

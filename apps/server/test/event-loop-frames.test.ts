@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import http2 from 'node:http2';
+import { connect } from 'node:net';
+import { FrameServiceDefinition } from '@svc/proto';
+import { createChannel, createClient } from 'nice-grpc';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { dataFrame, grpcHeaders, PREFACE, rstStream, SETTINGS } from './http2-frames.ts';
+import { CAN_MEASURE, MAX_BLOCK_MS, type MeasuredServer, startMeasured } from './measured-server.ts';
+
+const LIST = `/${FrameServiceDefinition.fullName}/ListFrames`;
+const EMPTY_MESSAGE = Buffer.alloc(5);
+const GREETING = Buffer.concat([PREFACE, SETTINGS]);
+
+/** Calls that their client cancels at once. */
+const cancelled = (count: number): Buffer =>
+  Buffer.concat(
+    Array.from({ length: count }, (_, i) => 2 * i + 1).flatMap((stream) => [
+      grpcHeaders(LIST, stream),
+      dataFrame(EMPTY_MESSAGE, { stream, isLast: true }),
+      rstStream(stream),
+    ]),
+  );
+
+describe.runIf(CAN_MEASURE)('frames of HTTP/2', () => {
+  let server: MeasuredServer;
+
+  /** Sends parts, each after an answer to the one before. Resolves when the server has closed the connection. */
+  async function send(...parts: readonly Uint8Array[]): Promise<void> {
+    const socket = connect(Number(server.grpcAddress.split(':')[1]), '127.0.0.1');
+    const closed = new Promise<void>((resolve) => void socket.once('close', () => resolve()));
+    socket.on('error', () => undefined);
+    for (const part of parts) {
+      socket.write(part);
+      await Promise.race([new Promise((resolve) => void socket.once('data', resolve)), closed]);
+    }
+    await closed;
+  }
+
+  beforeAll(async () => {
+    let end: (() => Promise<void>) | undefined;
+    server = await startMeasured({ onEnd: (ending) => void (end = ending) });
+    // The first calls load modules and compile functions.
+    for (let i = 0; i < 10; i += 1) await send(GREETING, cancelled(1000));
+    return () => end?.();
+  });
+
+  describe(`keep the event loop for at most ${MAX_BLOCK_MS} ms in one piece`, { retry: 2 }, () => {
+    test.each([
+      ['1,000 cancelled calls with the greeting', [Buffer.concat([GREETING, cancelled(1000)])]],
+      ['1,000 cancelled calls after the greeting', [GREETING, cancelled(1000)]],
+    ])('%s close the connection', async (_, parts) => {
+      await server.longestBlock();
+      await send(...parts);
+      expect(await server.longestBlock()).toBeLessThanOrEqual(MAX_BLOCK_MS);
+      const channel = createChannel(server.grpcAddress);
+      onTestFinished(() => channel.close());
+      expect((await createClient(FrameServiceDefinition, channel).listFrames({})).frames).toEqual([]);
+    });
+  });
+
+  test('a client that cancels 50 of 100 calls keeps its connection, and the others are answered', async () => {
+    const session = http2.connect(`http://${server.grpcAddress}`);
+    onTestFinished(() => session.destroy());
+    const headers = { ':method': 'POST', ':path': LIST, 'content-type': 'application/grpc', te: 'trailers' };
+    const streams = Array.from({ length: 100 }, () => session.request(headers).on('error', () => undefined));
+    const statuses = streams.map(async (stream) => {
+      let status: unknown;
+      stream.on('trailers', (trailers) => (status = trailers['grpc-status'])).resume();
+      await once(stream, 'close');
+      return status;
+    });
+    streams.forEach((stream, i) => {
+      stream.end(EMPTY_MESSAGE);
+      if (i % 2 === 0) stream.close(http2.constants.NGHTTP2_CANCEL);
+    });
+    expect((await Promise.all(statuses)).filter((status) => status === '0')).toHaveLength(50);
+    expect(session.destroyed || session.closed).toBe(false);
+  });
+});
