@@ -8,6 +8,7 @@ import { dataFrame, grpcHeaders, PREFACE, rstStream, SETTINGS } from './http2-fr
 import { CAN_MEASURE, MAX_BLOCK_MS, type MeasuredServer, startMeasured } from './measured-server.ts';
 
 const LIST = `/${FrameServiceDefinition.fullName}/ListFrames`;
+const PUT = `/${FrameServiceDefinition.fullName}/PutFrame`;
 const EMPTY_MESSAGE = Buffer.alloc(5);
 const GREETING = Buffer.concat([PREFACE, SETTINGS]);
 
@@ -20,6 +21,13 @@ const cancelled = (count: number): Buffer =>
       rstStream(stream),
     ]),
   );
+
+/** A call with a message of 60,000 bytes, each in a frame of its own. */
+const bytewise = Buffer.concat([
+  grpcHeaders(PUT),
+  dataFrame(Buffer.of(0, 0, 0, 0xea, 0x60), { stream: 1, isLast: false }),
+  ...Array.from({ length: 60_000 }, () => dataFrame(Buffer.alloc(1), { stream: 1, isLast: false })),
+]);
 
 describe.runIf(CAN_MEASURE)('frames of HTTP/2', () => {
   let server: MeasuredServer;
@@ -40,7 +48,7 @@ describe.runIf(CAN_MEASURE)('frames of HTTP/2', () => {
     let end: (() => Promise<void>) | undefined;
     server = await startMeasured({ onEnd: (ending) => void (end = ending) });
     // The first calls load modules and compile functions.
-    for (let i = 0; i < 10; i += 1) await send(GREETING, cancelled(1000));
+    for (let i = 0; i < 30; i += 1) await send(GREETING, cancelled(1000));
     return () => end?.();
   });
 
@@ -48,6 +56,8 @@ describe.runIf(CAN_MEASURE)('frames of HTTP/2', () => {
     test.each([
       ['1,000 cancelled calls with the greeting', [Buffer.concat([GREETING, cancelled(1000)])]],
       ['1,000 cancelled calls after the greeting', [GREETING, cancelled(1000)]],
+      ['60,000 frames of one byte with the greeting', [Buffer.concat([GREETING, bytewise])]],
+      ['60,000 frames of one byte after the greeting', [GREETING, bytewise]],
     ])('%s close the connection', async (_, parts) => {
       await server.longestBlock();
       await send(...parts);

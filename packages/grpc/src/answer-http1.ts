@@ -1,5 +1,6 @@
 import type { Server, Socket } from 'node:net';
 import { MAX_CALLS_AT_ONCE } from './begin-calls.ts';
+import { MAX_CHUNKS_AT_ONCE } from './limit-chunks.ts';
 
 /** The connections of a listener that are not passed on yet. */
 export interface Greetings {
@@ -29,7 +30,7 @@ export function answerHttp1(listener: Server, answer: string): Greetings {
       socket.off('readable', onReadable);
       if (protocol === 'http1') return refuse(socket, answer);
       // Node reads all of it in one step, and tells of no call before the end.
-      if (callsIn(head) > MAX_CALLS_AT_ONCE) return void socket.destroy();
+      if (isFlood(head)) return void socket.destroy();
       onClose();
       socket.off('close', onClose).off('error', ignore);
       socket.unshift(head);
@@ -62,13 +63,15 @@ function protocolOf(head: Buffer): 'http1' | 'other' | undefined {
   return /^(?!PRI )[A-Z]+ /.test(text) ? 'http1' : 'other';
 }
 
-/** Counts the calls in the first bytes of an HTTP/2 client: its frames of headers. */
-function callsIn(head: Buffer): number {
+/** Whether the first bytes of an HTTP/2 client have too many calls, which are frames of headers, or too many frames. */
+function isFlood(head: Buffer): boolean {
+  let frames = 0;
   let calls = 0;
   for (let at = PREFACE_BYTES; at + FRAME_HEAD_BYTES <= head.length; at += FRAME_HEAD_BYTES + head.readUIntBE(at, 3)) {
+    frames += 1;
     if (head[at + 3] === HEADERS) calls += 1;
   }
-  return calls;
+  return calls > MAX_CALLS_AT_ONCE || frames > MAX_CHUNKS_AT_ONCE;
 }
 
 /**

@@ -37,7 +37,7 @@ export function beginCalls(listener: Server, onFlood: (session: Http2Session) =>
   listener.on('session', (session: Http2Session) => {
     const waiting: Waiting = [];
     session.on('stream', (stream: ServerHttp2Stream, ...rest: unknown[]) => {
-      // Until the call begins, nobody else listens.
+      // grpc-js adds its listener when the call begins.
       stream.on('error', () => undefined);
       if (session.destroyed) return;
       if (row.size === 0) setImmediate(beginSome);

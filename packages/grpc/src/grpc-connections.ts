@@ -3,6 +3,7 @@ import { constants, type ServerHttp2Session } from 'node:http2';
 import type { Server, Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import { answerHttp1, http1Answer, refuse } from './answer-http1.ts';
+import { limitChunks } from './limit-chunks.ts';
 import { clientCertificateOf } from '@svc/auth';
 import {
   type ConnectionLimitOptions,
@@ -93,6 +94,7 @@ export function trackConnections(listener: Server, options: TrackConnectionsOpti
       limited.isBusy = () => connection.openCalls > 0;
       limited.close = () => sayGoodbye(socket, session);
     }
+    limitChunks(session, () => cutOff(connection));
     session.on('stream', (stream) => {
       connection.openCalls++;
       stream.once('close', () => connection.openCalls--);
@@ -121,9 +123,7 @@ export function trackConnections(listener: Server, options: TrackConnectionsOpti
     },
     cutOff(session) {
       const connection = bySession.get(session);
-      connection?.session.destroy();
-      // The session alone would read on until the next turn.
-      connection?.socket.destroy();
+      if (connection !== undefined) cutOff(connection);
     },
     closeIdle() {
       handshakes?.destroy();
@@ -142,6 +142,12 @@ export function trackConnections(listener: Server, options: TrackConnectionsOpti
       if (listener.listening) await once(listener, 'close');
     },
   };
+}
+
+function cutOff({ session, socket }: GrpcConnection): void {
+  session.destroy();
+  // The session alone would read on until the next turn.
+  socket.destroy();
 }
 
 /** Tells the client to leave, and closes the connection. */
