@@ -139,7 +139,7 @@ export const SETTINGS = {
       type: byteCount,
       default: 20 * 2 ** 30,
       description:
-        'Largest size on disk of a frame made from one uploaded CSV or Parquet file, of all files together that are encoded for downloads, of all Parquet copies together of files in the frames folder, and of a compressed file in the frames folder when it is decompressed, in bytes; the default is 20 GiB.',
+        'Largest size on disk of a frame made from one uploaded CSV or Parquet file, of the rows of an upload when each has its own copy of the long values in dictionaries, of all files together that are encoded for downloads, of all Parquet copies together of files in the frames folder, and of a compressed file in the frames folder when it is decompressed, in bytes; the default is 20 GiB.',
       example: 20 * 2 ** 30,
     }),
   },

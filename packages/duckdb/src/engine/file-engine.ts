@@ -65,6 +65,12 @@ const MAX_WRITING = 16;
  */
 const WIDE_COLUMNS = 1000;
 
+/**
+ * Writes with long rows at once; a tenant has one of them. The pipe, the child and DuckDB hold such a row several times, and
+ * other requests wait for its copies.
+ */
+const MAX_WRITING_LONG = 2;
+
 /** The name prefix of scratch directories. */
 const SCRATCH_PREFIX = 'svc-footer-';
 
@@ -94,6 +100,7 @@ export function createFileEngine(options: FileEngineOptions): FileEngine {
   let checkedMs = -Infinity;
   const writing = createSemaphore(MAX_WRITING, tenantShare(MAX_WRITING));
   const wide = createSemaphore(1);
+  const long = createSemaphore(MAX_WRITING_LONG, tenantShare(MAX_WRITING_LONG));
   const scratch = planPrivateDirectory(options.tempDirectory, SCRATCH_PREFIX);
   sweepLeftovers(options.tempDirectory);
 
@@ -142,8 +149,10 @@ export function createFileEngine(options: FileEngineOptions): FileEngine {
     read: (request, { signal, origin, reuseBuffers } = {}) =>
       readFromStart(() => download((handlers) => begin(request, { signal, origin }, handlers), { reuseBuffers })),
     write(request, batches, { signal, origin } = {}) {
-      const run = (): Promise<ChildResponses['write']> =>
-        writing.use(() => upload((handlers) => begin(request, { signal, origin }, handlers), batches), signal, origin);
+      const beginLong = (): Promise<() => void> => long.acquire(signal, undefined, origin);
+      const send = (): Promise<ChildResponses['write']> =>
+        upload((handlers) => begin(request, { signal, origin }, handlers), batches, beginLong);
+      const run = (): Promise<ChildResponses['write']> => writing.use(send, signal, origin);
       return request.columns.length > WIDE_COLUMNS ? wide.use(run, signal, origin) : run();
     },
     warm,
@@ -212,14 +221,22 @@ async function* readFromStart(
   }
 }
 
-/** Sends batches, each against a credit of the child. */
+/** Sends batches, each against a credit of the child. Calls `beginLong` before the first batch of long rows. */
 async function upload(
   begin: Begin<ChildResponses['write']>,
   batches: AsyncIterator<BatchPayload>,
+  beginLong: () => Promise<() => void>,
 ): Promise<ChildResponses['write']> {
+  let endLong: (() => void) | undefined;
+  let isOver = false;
   try {
-    return await sendBatches(begin, batches);
+    return await sendBatches(begin, batches, async () => {
+      endLong ??= await beginLong();
+      if (isOver) endLong();
+    });
   } finally {
+    isOver = true;
+    endLong?.();
     // Not awaited: a source may wait for bytes that never arrive.
     batches.return?.().catch(() => undefined);
   }
@@ -239,6 +256,7 @@ function isEnough(lengths: readonly number[]): boolean {
 async function sendBatches(
   begin: Begin<ChildResponses['write']>,
   batches: AsyncIterator<BatchPayload>,
+  beginLong: () => Promise<void>,
 ): Promise<ChildResponses['write']> {
   /** The lengths of the batches in flight. */
   const inFlight: number[] = [];
@@ -254,6 +272,7 @@ async function sendBatches(
       const next = await orFailed(batches.next());
       if (next.done === true) break;
       while (isEnough(inFlight)) await orFailed(news.wait());
+      if (next.value.isLong) await orFailed(beginLong());
       inFlight.push(next.value.length);
       control.sendBatch(next.value);
     }

@@ -18,9 +18,15 @@ export interface ConversionOptions {
   readonly maxValues?: number;
   /** A file with more columns, including nested ones, is long even if it has few values. Default 2000. */
   readonly longColumns?: number;
-  /** The largest file that a conversion may write, in bytes. Default 20 GiB. */
+  /**
+   * The largest file that a conversion may write, in bytes, and the most bytes that the rows of an upload take when each has
+   * its own copy of the values that they share. Default 20 GiB.
+   */
   readonly maxConversionBytes?: number;
 }
+
+/** The default of `maxConversionBytes`. */
+export const MAX_CONVERSION_BYTES: number = 20 * 1024 ** 3;
 
 /** The files that a conversion writes, the signal that cancels it, and the request that it is for. */
 export interface ConversionTarget {
@@ -52,7 +58,7 @@ const MAX_WAITING = 64;
 
 /** Creates idle lanes. A file with too many values is `payload_too_large`. */
 export function createConversionLanes(engine: FileEngine, options: ConversionOptions): ConversionLanes {
-  const { conversionTimeoutMs = 600_000, maxConversionBytes = 20 * 1024 ** 3 } = options;
+  const { conversionTimeoutMs = 600_000, maxConversionBytes = MAX_CONVERSION_BYTES } = options;
   const { longValues = 1e7, longColumns = 2000, maxValues = 1e10 } = options;
   const long = createSemaphore(1);
   const converting = createSemaphore(MAX_CONVERTING, tenantShare(MAX_CONVERTING));

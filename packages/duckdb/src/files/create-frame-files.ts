@@ -1,12 +1,17 @@
 import { ServiceError } from '@svc/errors';
 import type { FrameStream } from '@svc/frames';
 import { createYield, readHead } from '@svc/frames/internal';
-import type { Schema } from 'apache-arrow';
+import type { RecordBatch, Schema } from 'apache-arrow';
 import { explainFile, withUniformLines } from './csv-line-ends.ts';
 import { explainDialect } from './csv-sniffer.ts';
 import { mayHaveNegativeZero } from './csv-table.ts';
 import type { ChildResponses, PutColumn, WrittenNumbers } from '../wire/file-requests.ts';
-import { type ConversionLanes, type ConversionOptions, createConversionLanes } from './conversion-lanes.ts';
+import {
+  type ConversionLanes,
+  type ConversionOptions,
+  createConversionLanes,
+  MAX_CONVERSION_BYTES,
+} from './conversion-lanes.ts';
 import {
   countRows,
   describeAgain,
@@ -32,6 +37,7 @@ import { measureOf } from './measure-rows.ts';
 import { estimateSize, growingRowGroups, rowGroupOption, type RowsSize } from './row-groups.ts';
 import { losesNegativeZero, WITHOUT_DICTIONARIES } from './negative-zeros.ts';
 import { type BatchPayload, createBatchEncoder } from '../types/batch-codec.ts';
+import { createSharedValueLimit } from '../types/shared-values.ts';
 import { withExactSource } from './parquet/exact-source.ts';
 import { createFileEngine, type FileEngine, type FileEngineOptions } from '../engine/file-engine.ts';
 import { columnOfInexactValue, fromChild, hasUnknownDialect, type Subject } from './file-errors.ts';
@@ -54,8 +60,12 @@ export interface DuckdbFrameFiles extends FrameFiles {
 export function createFrameFiles(options: FileEngineOptions & ConversionOptions): DuckdbFrameFiles {
   const engine = createFileEngine(options);
   const lanes = createConversionLanes(engine, options);
+  const { maxConversionBytes = MAX_CONVERSION_BYTES } = options;
   return {
-    write: (path, source, write) => removeOnFailure(path, writeFrame(engine, path, source, write)),
+    write(path, { schema, batches }, write) {
+      const source = { schema, batches: withinLimit(batches, maxConversionBytes) };
+      return removeOnFailure(path, writeFrame(engine, path, source, write));
+    },
     async convert(from, path, write) {
       const convertTo = (source: FileSource): Promise<WrittenFile> =>
         removeOnFailure(path, convertSource({ engine, lanes }, source, path, write));
@@ -117,7 +127,7 @@ async function writeFrame(
   const put = putColumns(schema, columns);
   await pause();
   // Estimate the row length from the first batch.
-  const bytesPerRow = head[0] === undefined ? 0 : head[0].length / head[0].rows;
+  const bytesPerRow = head[0] === undefined ? 0 : Math.max(head[0].length, head[0].writtenBytes) / head[0].rows;
   const segments = {
     tailPaths: tailsOf(path),
     options,
@@ -312,5 +322,14 @@ async function* payloadsOf(source: FrameStream): AsyncGenerator<BatchPayload, vo
   for await (const batch of source.batches) {
     await pause();
     yield* encoder.encode(batch);
+  }
+}
+
+/** Refuses batches whose shared values take too many bytes, before any row of them is written. */
+async function* withinLimit(batches: FrameStream['batches'], maxBytes: number): AsyncGenerator<RecordBatch> {
+  const limit = createSharedValueLimit(maxBytes);
+  for await (const batch of batches) {
+    await limit.admit(batch);
+    yield batch;
   }
 }

@@ -1,3 +1,4 @@
+import { ServiceError } from '@svc/errors';
 import {
   arrayTypeOf,
   chunksOf,
@@ -10,15 +11,23 @@ import {
 import { Data, DataType, type RecordBatch, type Schema, type Vector } from 'apache-arrow';
 import { arrayOver, type BatchReader, type BatchWriter, createBatchReader, createBatchWriter } from '../wire/batch.ts';
 import { BATCH_BYTES, BATCH_ROWS } from '../wire/messages.ts';
+import { sharedBytes } from './shared-values.ts';
 
 /** An encoded batch. */
 export interface BatchPayload extends ReturnType<BatchWriter['finish']> {
   readonly rows: number;
+  /** About how many bytes the rows take when each has its own copy of its values. */
+  readonly writtenBytes: number;
+  /** Whether the rows are long, alone or because of the values that they share with others. */
+  readonly isLong: boolean;
 }
 
 /** Encodes record batches as payloads. The values of a dictionary are sent once, and again when they change. */
 export interface BatchEncoder {
-  /** Splits a batch into payloads of about 2 MiB. Buffers are not copied. */
+  /**
+   * Splits a batch into payloads of about 2 MiB, whose rows take at most some MiB when they are written; a longer row is
+   * alone. Buffers are not copied.
+   */
   encode(batch: RecordBatch): Generator<BatchPayload, void, undefined>;
 }
 
@@ -32,17 +41,54 @@ export function createBatchEncoder(): BatchEncoder {
       const bytes = children.reduce((sum, data) => sum + weigh(data, 0, batch.numRows), 0);
       const perPiece = Math.floor((batch.numRows * BATCH_BYTES) / Math.max(bytes, 1));
       const pieceRows = Math.max(1, Math.min(perPiece, BATCH_ROWS));
-      for (let start = 0; start < batch.numRows; start += pieceRows) {
-        const rows = Math.min(pieceRows, batch.numRows - start);
+      let rows = pieceRows;
+      for (let start = 0; start < batch.numRows; start += rows) {
+        const most = Math.min(2 * rows, pieceRows, batch.numRows - start);
+        const piece = pieceOf(children, start, most);
+        rows = piece.rows;
         const out = new ColumnEncoder(sent);
         out.writer.word(rows);
         // A frame without columns is stored with one column of nulls.
         if (children.length === 0) out.head(rows, 0, NO_BYTES);
         for (const data of children) out.column(data, start, rows);
-        yield { rows, ...out.writer.finish() };
+        yield { ...piece, ...out.writer.finish() };
       }
     },
   };
+}
+
+/**
+ * The most bytes of rows that are written at a time. A child copies them in one step, and its other requests wait for
+ * that.
+ */
+const MAX_WRITTEN_BYTES = 2 * BATCH_BYTES;
+/** A row of more bytes is long. */
+const LONG_ROW_BYTES = 2 * MAX_WRITTEN_BYTES;
+/** Rows that share more bytes are long if they hardly have bytes of their own. */
+const SHARED_BYTES_PER_ROW = 1024;
+
+/** The most bytes of the values that one row shares with others. */
+const MAX_SHARED_BYTES = 256 * 1024 * 1024;
+
+/** Returns how many of the rows are written at a time, and their size. */
+function pieceOf(columns: readonly Data[], start: number, most: number): Omit<BatchPayload, 'parts' | 'length'> {
+  for (let rows = most; ; rows = Math.ceil(rows / 2)) {
+    const own = columns.reduce((sum, data) => sum + weigh(data, start, rows), 0);
+    const shared = columns.reduce((sum, data) => sum + sharedBytes(data, start, rows), 0);
+    if (rows === 1 && shared > MAX_SHARED_BYTES) throw rowTooLarge();
+    const writtenBytes = own + shared;
+    if (rows > 1 && writtenBytes > MAX_WRITTEN_BYTES) continue;
+    const isLong = writtenBytes > LONG_ROW_BYTES || shared > Math.max(SHARED_BYTES_PER_ROW * rows, 8 * own);
+    return { rows, writtenBytes, isLong };
+  }
+}
+
+function rowTooLarge(): ServiceError {
+  return new ServiceError(
+    'payload_too_large',
+    `A row takes more than ${MAX_SHARED_BYTES} bytes when it has its own copy of its values.`,
+    { hint: 'Send shorter values in dictionaries, or shorter lists of them.' },
+  );
 }
 
 const NO_BYTES = new Uint8Array(0);

@@ -8,6 +8,9 @@ import { NullWriter, TextsWriter } from './text-writers.ts';
 
 type DictionaryPlan = Extract<PutPlan, { kind: 'dictionary' }>;
 
+/** A loop copies this many bytes faster than a call. */
+const MAX_LOOPED = 64;
+
 /** Values of a fixed width in bytes; 0 for bits. */
 interface ValuesWriter {
   readonly width: number;
@@ -22,6 +25,7 @@ export class DictionaryWriter implements ColumnWriter {
   private indices: ArrayLike<number | bigint> = [];
   /** The values may arrive in several parts. */
   private parts: readonly ColumnWriter[] = [];
+  private content = new Uint8Array(0);
   private readonly target: ColumnWriter;
   private readonly plan: DictionaryPlan;
   private readonly create: (plan: PutPlan) => ColumnWriter;
@@ -74,16 +78,23 @@ export class DictionaryWriter implements ColumnWriter {
       offsets[i + 1] = (part.texts.offsets[row + 1] ?? 0) - from;
     });
     for (let i = 0; i < count; i++) offsets[i + 1] = (offsets[i] ?? 0) + (offsets[i + 1] ?? 0);
-    const content = new Uint8Array(offsets[count] ?? 0);
+    const content = this.contentOf(offsets[count] ?? 0);
     for (const [i, place] of found.entries()) {
       if (place === undefined) continue;
       const [from, at] = place;
       const begin = offsets[i] ?? 0;
       const length = (offsets[i + 1] ?? 0) - begin;
-      for (let k = 0; k < length; k++) content[begin + k] = from[at + k] ?? 0;
+      if (length > MAX_LOOPED) content.set(from.subarray(at, at + length), begin);
+      else for (let k = 0; k < length; k++) content[begin + k] = from[at + k] ?? 0;
     }
     target.set({ offsets, content });
     target.validity.set(count, bits);
+  }
+
+  /** Returns the same memory again if it suffices: long values would often need new memory. */
+  private contentOf(bytes: number): Uint8Array<ArrayBuffer> {
+    if (bytes > this.content.length) this.content = new Uint8Array(bytes);
+    return this.content.subarray(0, bytes);
   }
 
   private gatherValues(
