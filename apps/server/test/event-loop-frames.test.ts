@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import { connect } from 'node:net';
-import { FrameServiceDefinition } from '@svc/proto';
+import { flight, FrameServiceDefinition } from '@svc/proto';
 import { createChannel, createClient } from 'nice-grpc';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { dataFrame, grpcHeaders, PREFACE, rstStream, SETTINGS } from './http2-frames.ts';
@@ -9,6 +9,7 @@ import { CAN_MEASURE, MAX_BLOCK_MS, type MeasuredServer, startMeasured } from '.
 
 const LIST = `/${FrameServiceDefinition.fullName}/ListFrames`;
 const PUT = `/${FrameServiceDefinition.fullName}/PutFrame`;
+const HANDSHAKE = `/${flight.FlightServiceDefinition.fullName}/Handshake`;
 const EMPTY_MESSAGE = Buffer.alloc(5);
 const GREETING = Buffer.concat([PREFACE, SETTINGS]);
 
@@ -67,6 +68,27 @@ describe.runIf(CAN_MEASURE)('frames of HTTP/2', () => {
       expect((await createClient(FrameServiceDefinition, channel).listFrames({})).frames).toEqual([]);
     });
   });
+
+  test.each([
+    ['a handshake', HANDSHAKE],
+    ['an upload', PUT],
+  ])(
+    `10,000 empty messages of %s on 10 streams keep it for at most ${MAX_BLOCK_MS} ms`,
+    { retry: 2 },
+    async (_, path) => {
+      await server.longestBlock();
+      const session = http2.connect(`http://${server.grpcAddress}`);
+      onTestFinished(() => session.destroy());
+      const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' };
+      const calls = Array.from({ length: 10 }, async () => {
+        const stream = session.request(headers).on('error', () => undefined);
+        stream.resume().end(Buffer.alloc(10_000 * EMPTY_MESSAGE.length));
+        await once(stream, 'end');
+      });
+      await Promise.all(calls);
+      expect(await server.longestBlock()).toBeLessThanOrEqual(MAX_BLOCK_MS);
+    },
+  );
 
   test('a client that cancels 50 of 100 calls keeps its connection, and the others are answered', async () => {
     const session = http2.connect(`http://${server.grpcAddress}`);

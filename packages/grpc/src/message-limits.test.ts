@@ -11,11 +11,28 @@ function framed(size: number): Buffer {
   return message;
 }
 
+function unexpected(): never {
+  throw new Error('There are few messages.');
+}
+
 describe('the message decoder', () => {
+  test.each([
+    [32, 0],
+    [33, 1],
+    [100, 68],
+  ])('of %i messages puts %i back', (count, expected) => {
+    const rest: Buffer[] = [];
+    const decoder = createMessageDecoder(10, (bytes) => rest.push(bytes));
+    const all = Array.from({ length: count }, (_, i) => framed(i % 3));
+    expect(decoder.write(Buffer.concat(all))).toEqual(all.slice(0, 32));
+    expect(Buffer.concat(rest)).toEqual(Buffer.concat(all.slice(32)));
+    expect(all.slice(32)).toHaveLength(expected);
+  });
+
   test.each([1, 4, 7001, 3 * MIB])('finds messages of all lengths in chunks of %i bytes', (chunkBytes) => {
     const sizes = chunkBytes < 10 ? [0, 3, 0, 200] : [0, 3, 20_000, 9 * MIB, 0, MIB - 5, MIB, 1];
     const all = Buffer.concat(sizes.map(framed));
-    const decoder = createMessageDecoder(64 * MIB);
+    const decoder = createMessageDecoder(64 * MIB, unexpected);
     const messages: Buffer[] = [];
     for (let at = 0; at < all.length; at += chunkBytes) {
       messages.push(...decoder.write(all.subarray(at, at + chunkBytes)));
@@ -25,7 +42,7 @@ describe('the message decoder', () => {
   });
 
   test('refuses a message that is too long once, and ignores the rest of it', () => {
-    const decoder = createMessageDecoder(10);
+    const decoder = createMessageDecoder(10, unexpected);
     expect(decoder.write(framed(10))).toHaveLength(1);
     expect(() => decoder.write(framed(11))).toThrow('Received message larger than max (11 vs 10)');
     expect(decoder.write(framed(1))).toEqual([]);
