@@ -48,6 +48,22 @@ const keep = (body: () => string, status = 400): Hostile => ({
   status,
 });
 
+/** A Parquet file without rows, with a footer. */
+function parquet(footer: () => Buffer): Hostile {
+  const headers = { 'content-type': 'application/vnd.apache.parquet' };
+  const magic = Buffer.from('PAR1');
+  const body = (): Uint8Array<ArrayBuffer> => {
+    const bytes = footer();
+    return new Uint8Array(Buffer.concat([magic, bytes, Buffer.from(Uint32Array.of(bytes.length).buffer), magic]));
+  };
+  return { method: 'PUT', path: '/frames/x', headers, body, status: 400 };
+}
+
+/** The start of the compact Thrift of a footer: the version, and a list of 100,000 structs. */
+const SCHEMA_HEAD = Buffer.of(0x15, 2, 0x19, 0xfc, 0xa0, 0x8d, 6);
+/** A column of integers without a name. */
+const ELEMENT = Buffer.of(0x15, 2, 0x25, 0, 0x18, 0, 0);
+
 const MULTIPART = { 'content-type': 'multipart/form-data; boundary=x' };
 const PART = 'Content-Disposition: form-data; name=';
 
@@ -125,13 +141,8 @@ const HTTP: Readonly<Record<string, Hostile>> = {
   'JSON with 100,000 names': json(() => `[{${list(100_000, (i) => `"c${i}":1`)}}]`),
   'a JSON text of 30 MB of escapes': json(() => `[{"a":"${'\\u00e9'.repeat(5 * MB)}"}]`, { status: 200 }),
   'a decimal with a million zeros': json(() => `[{"a":1.${'0'.repeat(MB)}1}]`, { query: '?columns=a:DECIMAL(10,2)' }),
-  'a Parquet footer of 50 MB': {
-    method: 'PUT',
-    path: '/frames/x',
-    headers: { 'content-type': 'application/vnd.apache.parquet' },
-    body: () => new Uint8Array(Buffer.concat([Buffer.from('PAR1'), Buffer.alloc(50 * MB, 0x15), FOOTER_END])),
-    status: 400,
-  },
+  'a Parquet footer of 50 MB': parquet(() => Buffer.alloc(50 * MB, 0x15)),
+  'a Parquet schema of 100,000 elements': parquet(() => Buffer.concat([SCHEMA_HEAD, Buffer.alloc(700_000, ELEMENT)])),
   '30,000 parameters in the URL': get(`/exec?handle=x&fmt=json&${'a&'.repeat(30_000)}`, 400),
   '60 kB of escapes in the URL': get(`/exec?handle=${'%41'.repeat(20_000)}&fmt=json`, 404),
   '60 kB of slashes': get('/'.repeat(60_000), 404),
@@ -141,9 +152,6 @@ const HTTP: Readonly<Record<string, Hostile>> = {
   '60 kB of ranges': get('/files/x.parquet', 200, { range: `bytes=${'0-1,'.repeat(15_000)}` }),
   '60 kB of credentials': get('/frames/x', 200, { authorization: `Bearer ${'a.'.repeat(30_000)}` }),
 };
-
-/** The length of a footer of 50 MB, and the magic bytes after it. */
-const FOOTER_END = Buffer.concat([Buffer.from(Uint32Array.of(50 * MB).buffer), Buffer.from('PAR1')]);
 
 /** Bodies in chunks of one byte: the method and path, the headers, and how the response starts. */
 const CHUNKED: Readonly<Record<string, readonly [target: string, headers: string, response: string]>> = {

@@ -1,5 +1,6 @@
 import { appendFile, type FileHandle, open } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
+import { createYield } from '@svc/frames/internal';
 import { mapOfKeys, type ParquetElement, parquetElement, type ParquetLeaf } from './parquet-elements.ts';
 import { encryptedParquet } from './parquet-faults.ts';
 import { encodeParquetTail, PARQUET_TAIL_BYTES, parseParquetTail } from '../../wire/parquet-tail.ts';
@@ -55,14 +56,16 @@ export async function readParquetFooter(path: string): Promise<ParquetFooter | u
     const bytes = await readAt(file, start, Math.min(length, MAX_SCHEMA_BYTES));
     if (bytes === undefined) return undefined;
     if (length <= MAX_SEARCHED_BYTES && hasEncryptedColumns(bytes)) throw encryptedParquet();
-    const { elements, schemaStart, schemaEnd, rows } = readSchema(bytes);
-    const head = Buffer.concat([bytes.subarray(0, schemaStart), encodeSchema(elements)]);
+    const { elements, schemaStart, schemaEnd, rows } = await readSchema(bytes);
     return {
       ...columnsOf(elements.map(({ element }) => element)),
       rows,
       isExact: elements.every(({ element }) => element.exact === undefined),
       keepsValues: elements.every(({ element: { exact, leaf } }) => exact === undefined || leaf.kind === 'legacy_utc'),
-      appendExact: (target) => append(target, head, { path, start: start + schemaEnd, length: length - schemaEnd }),
+      appendExact(target) {
+        const head = Buffer.concat([bytes.subarray(0, schemaStart), encodeSchema(elements)]);
+        return append(target, head, { path, start: start + schemaEnd, length: length - schemaEnd });
+      },
     };
   } finally {
     await file.close();
@@ -110,7 +113,9 @@ interface ReadSchema {
 }
 
 /** Parses only the head of the footer: the metadata of row groups can be long. */
-function readSchema(footer: Uint8Array): ReadSchema {
+async function readSchema(footer: Uint8Array): Promise<ReadSchema> {
+  const pause = createYield();
+  await pause();
   try {
     const cursor = new ThriftCursor(footer);
     let head = cursor.fieldHead(0);
@@ -122,16 +127,20 @@ function readSchema(footer: Uint8Array): ReadSchema {
     const schemaStart = cursor.position;
     const list = cursor.listHead();
     if (list.type !== THRIFT.struct || list.count > MAX_ELEMENTS) throw new RangeError('The schema is too long.');
-    const structs = Array.from({ length: list.count }, () => {
+    const structs: { readonly fields: ReturnType<ThriftCursor['struct']>; readonly bytes: Uint8Array }[] = [];
+    for (let i = 0; i < list.count; i++) {
       const start = cursor.position;
       const fields = cursor.struct();
-      return { fields, bytes: footer.subarray(start, cursor.position) };
-    });
-    const elements = structs.map(({ fields, bytes }, i) => {
+      structs.push({ fields, bytes: footer.subarray(start, cursor.position) });
+      await pause();
+    }
+    const elements: ReadElement[] = [];
+    for (const [i, { fields, bytes }] of structs.entries()) {
       const element = parquetElement(fields);
       const exact = element.exact ?? mapOfKeys(fields, structs[i + 1]?.fields);
-      return { element: { ...element, exact }, bytes };
-    });
+      elements.push({ element: { ...element, exact }, bytes });
+      await pause();
+    }
     const schemaEnd = cursor.position;
     return { elements, schemaStart, schemaEnd, rows: readRows(cursor, footer) };
   } catch (error) {
