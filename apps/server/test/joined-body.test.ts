@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { createServer, request } from 'node:http';
+import { createServer, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { JoinedBody } from '../src/http/joined-body.ts';
 
@@ -42,6 +43,36 @@ test.each<readonly [string, readonly number[]]>([
 test('a body with a length has the same bytes', async () => {
   const { body, received } = await send([1, 2, 3, 5000], { 'content-length': '5006' });
   expect(received.equals(body)).toBe(true);
+});
+
+test('a body that is not read stops its connection', async () => {
+  const server = createServer({ IncomingMessage: JoinedBody });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const sent = request({ port, host: '127.0.0.1', method: 'POST' });
+  sent.setNoDelay(true);
+  const chunk = Buffer.alloc(2048, 7);
+  const count = 10_000;
+  const sending = (async () => {
+    // One at a time, so that the server reads each alone.
+    for (let i = 0; i < count; i += 1) {
+      await new Promise((resolve) => sent.write(chunk, resolve));
+      await nextTurn();
+    }
+    sent.end();
+  })();
+  const [incoming, response] = (await once(server, 'request')) as [JoinedBody, ServerResponse];
+  // The client cannot send more: its own buffers are full, too.
+  let before = -1;
+  await expect.poll(() => before === (before = incoming.socket.bytesRead), { interval: 200 }).toBe(true);
+  expect(incoming.readableLength).toBeLessThan(200_000);
+  let received = 0;
+  for await (const bytes of incoming) received += (bytes as Buffer).length;
+  response.end();
+  await sending;
+  expect(received).toBe(count * chunk.length);
 });
 
 test('chunks of one byte arrive together', async () => {

@@ -25,7 +25,8 @@ export class JoinedBody extends IncomingMessage {
     this.#waiting.push(chunk);
     this.#waitingBytes += chunk.length;
     if (this.#waitingBytes >= MAX_WAITING_BYTES) return this.#flush();
-    return this.#waiting.length !== MANY_CHUNKS;
+    const hasRoom = this.readableLength + this.#waitingBytes < this.readableHighWaterMark;
+    return hasRoom && this.#waiting.length !== MANY_CHUNKS;
   }
 
   /** Node calls this for a body that was not read, and would then parse megabytes of it in one turn. */
