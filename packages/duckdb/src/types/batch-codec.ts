@@ -181,6 +181,8 @@ class ColumnEncoder {
       const range = length > 12 ? ranges[words.getInt32(at + 8, true)] : undefined;
       if (range === undefined) continue;
       const first = words.getInt32(at + 12, true);
+      // The view of a null row can be anything.
+      if (first < 0) continue;
       range.first = Math.min(range.first, first);
       range.end = Math.max(range.end, first + length);
     }
