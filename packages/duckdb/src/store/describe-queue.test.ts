@@ -44,6 +44,17 @@ test('frames of ours are described together', async () => {
   await expect.poll(() => begun).toEqual(['a', 'b', 'c']);
 });
 
+test.each([0, 1, 2, 3, 4, 5])('a frame that is added %i steps after the last one is described', async (steps) => {
+  const { queue, begun, frame, end } = setup();
+  const first = queue.add(frame('a'));
+  await expect.poll(() => begun).toEqual(['a']);
+  end('a');
+  await first;
+  for (let i = 0; i < steps; i += 1) await Promise.resolve();
+  void queue.add(frame('b'));
+  await expect.poll(() => begun).toEqual(['a', 'b']);
+});
+
 test('nothing is begun while a request reads a file', async () => {
   const { queue, begun, frame, end } = setup();
   const { promise, resolve } = withResolvers<number>();

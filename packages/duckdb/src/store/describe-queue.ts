@@ -98,11 +98,13 @@ export function createDescribeQueue({ catalogue, foreign, reader, onProblem }: D
   }
 
   async function run(): Promise<void> {
-    for (let taken = await next(); taken.length > 0; taken = await next()) {
+    do {
+      const taken = await next();
       await Promise.all(
         taken.map(async ([frame, { resolve }]) => resolve(isClosed ? undefined : await describe(frame))),
       );
-    }
+      // In the same step: a frame that is added later starts a new run.
+    } while (tenants.size > 0);
     isRunning = false;
   }
 
