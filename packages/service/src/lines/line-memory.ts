@@ -25,26 +25,27 @@ export function createLineMemory(maxLinesBytes: number): { readonly open: (tenan
     noMemory('The requests with lines', maxBytes),
   );
   const maxBytes = tenantShare(all.maxBytes);
-  const tenants = new Map<string, ByteBudget>();
+  const tenants = new Map<string, { readonly budget: ByteBudget; requests: number }>();
 
-  function budgetOf(tenant: string): ByteBudget {
+  function shareOf(tenant: string): { readonly budget: ByteBudget; requests: number } {
     const known = tenants.get(tenant);
     if (known !== undefined) return known;
-    const budget = within(all, maxBytes, () =>
-      noMemory(`The requests with lines of the tenant ${quoted(tenant)}`, maxBytes),
-    );
-    tenants.set(tenant, budget);
-    return budget;
+    const refusal = () => noMemory(`The requests with lines of the tenant ${quoted(tenant)}`, maxBytes);
+    const share = { budget: within(all, maxBytes, refusal), requests: 0 };
+    tenants.set(tenant, share);
+    return share;
   }
 
   return {
     open(tenant) {
-      const together = budgetOf(tenant);
-      const budget = within(together, maxBytes, () => tooLarge(maxBytes));
+      const share = shareOf(tenant);
+      share.requests += 1;
+      const budget = within(share.budget, maxBytes, () => tooLarge(maxBytes));
       return Object.assign(budget, {
         close() {
           budget.free(budget.usedBytes);
-          if (together.usedBytes === 0) tenants.delete(tenant);
+          share.requests -= 1;
+          if (share.requests === 0) tenants.delete(tenant);
         },
       });
     },
