@@ -149,6 +149,10 @@ const ROWS: readonly (readonly [string, Hostile])[] = [
     command('CommandGetSqlInfo', flightSql.CommandGetSqlInfo.encode({ info: Array(MB).fill(1) }).finish()),
   ),
   act('an unclosed comment of 1 MB', 'INVALID_ARGUMENT', () => prepare(`insert ${'/*'.repeat(MB / 2)}`)),
+  act('a comment of 1 MB before a query', 'OK', () => prepare(`insert into y /*${'é'.repeat(MB / 2)}*/ select 1`)),
+  act('a comment of 1 MB before a mistake', 'INVALID_ARGUMENT', () =>
+    prepare(`drop table /*${'é'.repeat(MB / 2)}*/ 1x`),
+  ),
   act('500,000 placeholders', 'INVALID_ARGUMENT', () => prepare(`insert into x values (${'?,'.repeat(MB / 2 - 20)}?)`)),
   act('an action of 32 MB', 'RESOURCE_EXHAUSTED', () => action('é'.repeat(16 * MB), new Uint8Array(1))),
   act('a prepared statement of 16 MB', 'RESOURCE_EXHAUSTED', () => prepare(`select ${'1,'.repeat(8 * MB)}1`)),

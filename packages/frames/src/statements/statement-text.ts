@@ -68,7 +68,7 @@ export function createStatementText(sql: string): StatementText {
     return new ServiceError('invalid_sql', `Cannot read the statement: ${what}, at ${quoted(sql.slice(position))}.`, {
       hint,
       // In code points, not in UTF-16 code units.
-      position: Array.from(sql.slice(0, position)).length,
+      position: blanked(sql.slice(0, position)).length,
     });
   }
   return {
@@ -115,7 +115,22 @@ export function createStatementText(sql: string): StatementText {
       skipBlanks();
       return position === sql.length;
     },
-    rest: () => sql.slice(0, position).replaceAll(/[^\n]/gu, ' ') + sql.slice(position),
+    rest: () => blanked(sql.slice(0, position)) + sql.slice(position),
     error,
   };
 }
+
+/** Returns a space for each character of a text, and its line breaks. A pattern takes half a second for one MiB. */
+function blanked(text: string): string {
+  const bytes = Buffer.from(text);
+  let length = 0;
+  // The bytes of a character after its first begin with the bits 10.
+  for (let i = 0; i < bytes.length; i += 1) {
+    const byte = bytes[i];
+    if (byte >> 6 !== 2) bytes[length++] = byte === LINE_FEED ? LINE_FEED : SPACE;
+  }
+  return bytes.toString('latin1', 0, length);
+}
+
+const LINE_FEED = 10;
+const SPACE = 32;

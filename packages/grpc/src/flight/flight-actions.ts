@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
+import { createYield } from '@svc/frames/internal';
 import { parseUpdate } from '@svc/frames/statements';
 import { flight, flightSql, packFlightSql } from '@svc/proto';
 import type { Service } from '@svc/service';
@@ -116,7 +117,10 @@ function statementActions({ service, statements }: FlightActionsOptions): Readon
         const name = 'ActionCreatePreparedStatementRequest';
         const { query, transactionId } = unpacked(name, flightSql.ActionCreatePreparedStatementRequest, body);
         refuseTransaction(transactionId);
+        const pause = createYield();
+        await pause();
         const update = parseUpdate(query);
+        await pause();
         authorizeStatement(service, call, { update, engine });
         const info = update === undefined ? await service.describeQuery(call, query, engine) : undefined;
         const parameters = info?.parameters ?? (await updateParameters(service, call, { update, engine }));
