@@ -113,7 +113,7 @@ async function queryBody<T extends { readonly params?: GivenParams | undefined }
   kind: BodyKind,
 ): Promise<Omit<T, 'params'> & { readonly params?: readonly SqlValue[] }> {
   const text = await readText(chunks, MAX_BYTES, 'Send shorter SQL.');
-  if (syntaxLength(text) > MAX_SYNTAX_LENGTH) throw tooManyParameters();
+  if (syntaxLength(text) > MAX_SYNTAX_LENGTH) throw tooManyValues();
   const value = parsedJson(text);
   const given = v.safeParse(ParamTexts, value);
   if (given.success && given.output.params.length > MAX_PARAMETERS) throw tooManyParameters();
@@ -125,6 +125,17 @@ async function queryBody<T extends { readonly params?: GivenParams | undefined }
 
 /** The most characters of a body besides its strings: `JSON.parse` takes 0.3 s for half a million brackets. */
 const MAX_SYNTAX_LENGTH = 64 * 1024;
+
+function tooManyValues(): ServiceError {
+  return new ServiceError(
+    'invalid_argument',
+    `The body has more than ${MAX_SYNTAX_LENGTH} characters besides its strings.`,
+    {
+      hint: 'Send fewer parameters, or put the values as a frame and join it.',
+    },
+  );
+}
+
 /** The rest of a string after its first quote. */
 const REST_OF_STRING = /[^"\\]*(?:\\.[^"\\]*)*"/sy;
 
