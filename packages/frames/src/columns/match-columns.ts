@@ -54,18 +54,14 @@ export function matchColumns(frame: Schema, added: Schema): ColumnMatch {
         if (column === undefined) return [];
         return isSame ? column : convertColumn(column, field);
       });
-      return batchOf(schema, batch.numRows, children);
+      return createRecordBatch(schema, batch.numRows, children);
     },
   };
 }
 
 /** Returns a batch with a schema that differs only in nullability. */
 export function underSchema(schema: Schema, batch: RecordBatch): RecordBatch {
-  return batchOf(schema, batch.numRows, batch.data.children);
-}
-
-function batchOf(schema: Schema, length: number, children: Data[]): RecordBatch {
-  return createRecordBatch(schema, length, children);
+  return createRecordBatch(schema, batch.numRows, batch.data.children);
 }
 
 /** Whether timestamps have the same zones, which is required to concatenate files. */

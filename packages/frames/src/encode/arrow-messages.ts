@@ -1,4 +1,4 @@
-import { type Data, Message, MessageHeader, type RecordBatch, RecordBatchWriter, type Schema } from 'apache-arrow';
+import { type Data, Message, type RecordBatch, RecordBatchWriter, type Schema } from 'apache-arrow';
 import { VectorAssembler } from 'apache-arrow/visitor/vectorassembler';
 import { hasDictionary } from '../arrow-types.ts';
 import { createRecordBatch } from '../columns/create-record-batch.ts';
@@ -100,8 +100,9 @@ class MessageWriter extends RecordBatchWriter {
     return this;
   }
 
+  /** Called for dictionaries: `writeBatch` writes the batches. */
   protected override _writeMessage(message: Message): this {
-    this.messages.push({ kind: kindOf(message), header: Message.encode(message), body: [], bodyLength: 0 });
+    this.messages.push({ kind: 'dictionary', header: Message.encode(message), body: [], bodyLength: 0 });
     return this;
   }
 
@@ -130,8 +131,4 @@ class MessageWriter extends RecordBatchWriter {
     this.messages = [];
     return messages;
   }
-}
-
-function kindOf({ headerType }: Message): ArrowMessage['kind'] {
-  return headerType === MessageHeader.DictionaryBatch ? 'dictionary' : 'batch';
 }

@@ -39,7 +39,7 @@ interface Tally {
 }
 
 /**
- * Checks the flatbuffer of a schema before apache-arrow parses it: that it is complete, within the limits, and uses
+ * Checks the flatbuffer of a schema before `schemaFromTable` reads it: that it is complete, within the limits, and uses
  * only supported types. `unions`: whether a column may be a union.
  */
 export function checkSchemaTable(schema: FlatTable | undefined, unions = false): void {

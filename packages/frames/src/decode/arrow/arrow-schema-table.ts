@@ -36,7 +36,7 @@ import { SLOT } from './arrow-slots.ts';
 import type { FlatTable } from './flatbuffer.ts';
 
 /**
- * Returns the schema in a table of a flatbuffer. apache-arrow takes four times as long: it also drops a U+FEFF at the start of
+ * Returns the schema in a table of a flatbuffer. apache-arrow takes four times as long. It also drops a U+FEFF at the start of
  * a text, so that two names can become one, and reads empty texts that some writers omit as null.
  */
 export function schemaFromTable(table: FlatTable | undefined): Schema {
