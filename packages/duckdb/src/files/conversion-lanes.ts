@@ -114,7 +114,9 @@ export function createConversionLanes(engine: FileEngine, options: ConversionOpt
       const tenant = origin?.tenant ?? '';
       const others = waiting.get(tenant) ?? 0;
       if (others >= MAX_WAITING) {
-        throw new ServiceError('too_many_requests', `${others} other long files are already waiting for conversion.`);
+        throw new ServiceError('too_many_requests', `${others} long files of the tenant are already being converted.`, {
+          hint: 'Send the file again when one of them is done.',
+        });
       }
       waiting.set(tenant, others + 1);
       try {
