@@ -19,7 +19,7 @@ export interface ReadOnlyFrame {
    * object, so that responses are cached only as long as `open` returns the same one.
    */
   readonly version?: string;
-  /** Called once, when the last read has ended. */
+  /** Called once for each time that `open` returned the frame, when it is no longer used: also after a list or a description. */
   close?(): void;
 }
 
