@@ -1,4 +1,4 @@
-import type { RecordBatch, Schema, Table } from 'apache-arrow';
+import type { RecordBatch, Schema } from 'apache-arrow';
 
 /** A schema and a sequence of record batches of that schema: every read returns one, every write takes one. */
 export interface FrameStream {
@@ -17,11 +17,6 @@ export function streamOfBatches(
       yield* batches;
     })(),
   };
-}
-
-/** Creates a stream from an apache-arrow table, for example to put it into a store. */
-export function streamFromTable(table: Table): FrameStream {
-  return streamOfBatches(table.schema, table.batches);
 }
 
 /** Calls a function with every batch of a stream, before it is passed on. */

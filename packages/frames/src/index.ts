@@ -39,6 +39,7 @@ export {
 export { CSV_ENCODINGS, type CsvEncoding, csvEncodingFrom } from './csv-encodings.ts';
 export type { DeclaredColumn } from './declared-columns.ts';
 export { CONTENT_CODINGS, type ContentCoding } from './content-coding.ts';
+export { streamFromTable } from './decode/adopt-batch.ts';
 export { decompressBody, type DecompressOptions } from './decode/body/decompress-body.ts';
 export { createDecoders, type Decoders, type DecodersOptions } from './decode/decoders.ts';
 export type { LinePrecision } from './decode/lines/precision.ts';
@@ -74,7 +75,7 @@ export type {
   StatementMonitor,
   StatementProgress,
 } from './engine.ts';
-export { type FrameStream, streamFromTable } from './frame-stream.ts';
+export type { FrameStream } from './frame-stream.ts';
 export { createHandle, type Handle, isHandle, parseHandle } from './handle.ts';
 export { createMemoryStore, type MemoryStoreOptions } from './memory-store/memory-store.ts';
 export type { PinnableFrames, PinnedFrame, PinOptions } from './pinned-frames.ts';

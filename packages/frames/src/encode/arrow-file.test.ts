@@ -10,7 +10,7 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
-import { streamFromTable } from '../frame-stream.ts';
+import { streamFromTable } from '../decode/adopt-batch.ts';
 import { bytesOf } from '../testing/bytes-of.ts';
 import { streamOfSample } from '../testing/sample-frame.ts';
 import { longFrame, SAMPLE_FRAMES } from '../testing/sample-frames.ts';

@@ -20,7 +20,8 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
-import { streamFromTable, streamOfBatches } from '../frame-stream.ts';
+import { streamFromTable } from '../decode/adopt-batch.ts';
+import { streamOfBatches } from '../frame-stream.ts';
 import { bytesOf, chunksOf } from '../testing/bytes-of.ts';
 import { views } from '../testing/column-builders.ts';
 import { spoiltFrame } from '../testing/spoilt-frame.ts';

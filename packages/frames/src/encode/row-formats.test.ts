@@ -17,7 +17,8 @@ import {
 import { describe, expect, test } from 'vitest';
 import { TYPE_METADATA_KEY } from '../column-types.ts';
 import { createRecordBatch } from '../columns/create-record-batch.ts';
-import { type FrameStream, streamFromTable, streamOfBatches } from '../frame-stream.ts';
+import { streamFromTable } from '../decode/adopt-batch.ts';
+import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
 import { bytesOf, chunksOf } from '../testing/bytes-of.ts';
 import { bytes, decimals, dictionaryOf, listsOf, longs, numbers } from '../testing/column-builders.ts';
 import { frameOfColumns, NULL, sampleColumn, streamOfSample } from '../testing/sample-frame.ts';

@@ -16,7 +16,8 @@ import {
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { encodeJsonTable } from '../encode/json-table.ts';
-import { type FrameStream, streamFromTable, streamOfBatches } from '../frame-stream.ts';
+import { streamFromTable } from '../decode/adopt-batch.ts';
+import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
 import { fitRows } from './fit-rows.ts';
 
 const TYPES = {

@@ -1,10 +1,11 @@
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
-import { type RecordBatch, type Schema, Table } from 'apache-arrow';
+import type { RecordBatch, Schema, Table } from 'apache-arrow';
 import { monotonicFactory } from 'ulid';
 import { columnInfo } from '../column-types.ts';
 import { createFrameBytes } from '../columns/frame-bytes.ts';
 import { sliceStream } from '../columns/slice-batches.ts';
+import { adoptBatch, adoptSchema } from '../decode/adopt-batch.ts';
 import { type Handle, isHandle } from '../handle.ts';
 import type { FrameInfo, FrameRef, OpenFrame, Store } from '../store.ts';
 
@@ -39,11 +40,12 @@ export function createReadOnlyStore(options: ReadOnlyStoreOptions): Store {
   async function open({ tenant, handle }: FrameRef): Promise<OpenFrame | undefined> {
     const found = await options.open(tenant, handle);
     if (found === undefined) return undefined;
-    const frame = found instanceof Table ? frameOf(found) : found;
+    const frame = isTable(found) ? frameOf(found) : found;
     const facts = known.get(found) ?? { bytes: bytesOf(found), created: new Date(), version: nextVersion() };
     known.set(found, facts);
     const { bytes, created } = facts;
-    const { schema, rows, version = facts.version } = frame;
+    const { rows, version = facts.version } = frame;
+    const schema = adoptSchema(frame.schema);
     const columns = schema.fields.map(columnInfo);
     let isClosed = false;
     return {
@@ -99,19 +101,25 @@ export function createReadOnlyStore(options: ReadOnlyStoreOptions): Store {
   };
 }
 
+/** A table of another copy of apache-arrow need not be an instance of `Table`. */
+function isTable(frame: ReadOnlyFrame | Table): frame is Table {
+  return typeof frame.batches !== 'function';
+}
+
 function frameOf(table: Table): ReadOnlyFrame {
   return { schema: table.schema, rows: table.numRows, batches: () => table.batches };
 }
 
 async function* rowsOf(frame: ReadOnlyFrame): AsyncGenerator<RecordBatch> {
-  yield* frame.batches();
+  for await (const batch of frame.batches()) if (batch.numRows > 0) yield adoptBatch(batch);
 }
 
 /** The memory of rows that are here; it is not known how many bytes others have. */
 function bytesOf(frame: ReadOnlyFrame | Table): number {
-  if (!(frame instanceof Table)) return 0;
+  if (!isTable(frame)) return 0;
   const counter = createFrameBytes();
-  return frame.batches.reduce((bytes, batch) => bytes + counter.add(batch), 0);
+  // An empty batch created by apache-arrow has nested columns without children.
+  return frame.batches.reduce((bytes, batch) => bytes + (batch.numRows > 0 ? counter.add(batch) : 0), 0);
 }
 
 function checkedHandle(text: string): Handle {
