@@ -31,6 +31,15 @@ test('the lines after the first of a DuckDB message become the hint', () => {
   });
 });
 
+test.each([
+  [`SELECT * FROM t WHERE city = "O'Hare"`, `Candidate bindings: "city". Text is in single quotes: 'O''Hare'.`],
+  [`SELECT O'Hare FROM t`, 'Candidate bindings: "city".'],
+])('a name in double quotes that no column has may be a text: %s', (sql, hint) => {
+  const message = `Referenced column "O'Hare" not found in FROM clause!\nCandidate bindings: "city"`;
+  const error = new ChildError({ code: 'sql_fault', kind: 'Binder', message });
+  expect(toSqlError(error, { ...context, sql })).toMatchObject({ hint });
+});
+
 test('no error reveals where the engine keeps its files', () => {
   const message = 'cannot open "/tmp/svc-sql-1-abc/duckdb_temp"';
   const error = new ChildError({ code: 'sql_fault', kind: 'Invalid Input', message });

@@ -88,13 +88,21 @@ function faultError(fault: SqlFault, { sql, pins, privatePaths }: SqlContext, ca
     return new ServiceError('invalid_sql', shared.message, { ...shared, query: sql, cause, ...at });
   // The lines after the first say how to correct the SQL.
   const [first = '', ...help] = message.trim().split('\n');
-  const hint = help.join(' ').replaceAll(/\s+/g, ' ').trim();
+  const said = help.join(' ').replaceAll(/\s+/g, ' ').trim();
+  const hint = [said === '' ? said : sentence(said), textHint(first, sql)].join(' ').trim();
   return new ServiceError('invalid_sql', sentence(first), {
     query: sql,
     cause,
-    ...(hint !== '' && { hint: sentence(hint) }),
+    ...(hint !== '' && { hint }),
     ...at,
   });
+}
+
+/** The hint of a name in double quotes that no column has: elsewhere, text is written like this. */
+function textHint(fault: string, sql: string): string {
+  const [, name] = /^Referenced column "(.{1,100})" not found/.exec(fault) ?? [];
+  if (name === undefined || !sql.includes(`"${name}"`)) return '';
+  return `Text is in single quotes: '${name.replaceAll("'", "''")}'.`;
 }
 
 function crashError(cause: ChildCrash, sql: string): ServiceError {
