@@ -103,6 +103,15 @@ describe('with a format, but without Content-Encoding', () => {
     expect(await upload(sent, path)).toEqual([[1], [2]]);
   });
 
+  test.each([
+    ['Parquet', 'PAR1\u0015\0', 'The body is parquet, and it was sent as ndjson.'],
+    ['compressed Parquet', gzipSync('PAR1\u0015\0'), 'The body is parquet, and it was sent as ndjson.'],
+    ['Arrow', 'ARROW1\0\0', 'The body is arrow, and it was sent as ndjson.'],
+    ['Excel', 'PK\u0003\u0004\0 xl/workbook.xml', 'The body is an Excel file (.xlsx), which cannot be read.'],
+  ])('%s is not taken for text', async (_, body, message) => {
+    expect(await upload({ body, type: 'application/x-ndjson' })).toBe(`415 unsupported_media_type: ${message}`);
+  });
+
   test('compressed rows keep the limit', async () => {
     const body = gzipSync(Buffer.alloc(10_001, '\n'));
     expect(await upload({ body, type: 'application/x-ndjson' })).toBe(

@@ -68,11 +68,11 @@ export async function openUpload(service: Service, context: RequestContext): Pro
   if (!isForm) {
     if (declared === undefined) return recognised(service, { body, contentType }, { text });
     // Rows whose coding is named are not decompressed twice.
-    return { format: declared, body: coding === undefined ? decompressed(body, maxBytes) : body, contentType };
+    return { format: declared, body: coding === undefined ? rowsOf(declared, body, maxBytes) : body, contentType };
   }
   const file = await openFormFile(contentType, body);
   const format = declared ?? formatOf(uploadFormats, undefined, file.type);
-  if (format !== undefined) return { format, body: decompressed(file.body, maxBytes), contentType: '' };
+  if (format !== undefined) return { format, body: rowsOf(format, file.body, maxBytes), contentType: '' };
   const isCsvName = /\.(?:csv|tsv)(?:\.gz|\.zst)?$/i.test(file.name);
   const rows = await recognised(
     service,
@@ -82,11 +82,24 @@ export async function openUpload(service: Service, context: RequestContext): Pro
   return file.name === '' ? rows : { ...rows, contentType: '' };
 }
 
-/** Decompresses rows if their first bytes say that they are compressed: no format begins like that. */
-async function* decompressed(received: BodyChunks, maxBytes: number): BodyChunks {
-  const { head, body } = await peek(received);
+/** Returns rows in a declared format. Decompresses them if their first bytes say so: no format begins like that. */
+async function* rowsOf(format: UploadFormat, received: BodyChunks, maxBytes: number): BodyChunks {
+  let { head, body } = await peek(received);
   const found = recogniseFormat(head);
-  yield* found.kind === 'compressed' ? decompressBody(body, found.coding, { maxBytes }) : body;
+  if (found.kind === 'compressed') ({ head, body } = await peek(decompressBody(body, found.coding, { maxBytes })));
+  if (format !== 'parquet' && format !== 'arrow' && head.includes(0)) refuseBinary(format, head);
+  yield* body;
+}
+
+/** Refuses a file that was declared as text by its name, and is of another kind. */
+function refuseBinary(format: UploadFormat, head: Uint8Array): void {
+  const found = recogniseFormat(head, { text: 'csv' });
+  if (found.kind === 'unsupported')
+    throw new ServiceError('unsupported_media_type', found.message, { hint: found.hint });
+  if (found.kind !== 'format' || found.format === 'csv') return;
+  throw new ServiceError('unsupported_media_type', `The body is ${found.format}, and it was sent as ${format}.`, {
+    hint: `Send it with ?fmt=${found.format} or Content-Type: ${typesOf(found.format)[0]}, from a file with that extension.`,
+  });
 }
 
 /** Returns the media type of a content type, in lower case. */
