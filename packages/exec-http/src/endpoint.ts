@@ -73,7 +73,10 @@ export async function answerRequest(
     const authenticated = needsCaller(c, options) ? authenticateCall(call, c, options) : undefined;
     const refusal = authenticated instanceof Promise ? await authenticated : authenticated;
     if (refusal !== undefined) return await toResponse(refusal, context, false);
-    if (call.caller !== undefined) service.admit(call);
+    if (call.caller !== undefined) {
+      service.admit(call);
+      context.onReported = service.startRequest(call);
+    }
     const operation = options.operations?.[c.req.method];
     if (operation !== undefined) service.authorize(call, operation);
     checkWriteParams(c.req, writeParams);

@@ -33,6 +33,8 @@ export class RequestContext {
   rows: number | undefined;
   /** The format of those rows. */
   format: ResultFormat | UploadFormat | undefined;
+  /** Called when the end is reported. */
+  onReported: (() => void) | undefined;
   readonly #observe: Observer;
   readonly #route: string;
   readonly #startMs = performance.now();
@@ -59,6 +61,7 @@ export class RequestContext {
   report(status: number, error?: ServiceError, bytes = 0): void {
     if (this.#isReported) return;
     this.#isReported = true;
+    this.onReported?.();
     const { call } = this;
     const { method } = this.c.req;
     const isHead = method === 'HEAD';

@@ -38,6 +38,7 @@ describe('every operation', () => {
       'authenticate',
       'authorize',
       'admit',
+      'startRequest',
       'useAdmin',
       'health',
       'observe',

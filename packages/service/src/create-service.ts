@@ -46,6 +46,8 @@ export interface ServiceOptions {
   readonly maxUploadBytes?: number;
   /** The longest request of line protocol, in bytes; all such requests together use up to 4 times as much memory. Default 100 MiB. */
   readonly maxLinesBytes?: number;
+  /** The most requests in flight of all tenants, of which one may have three quarters. Default: any number. */
+  readonly maxInFlight?: number;
   /** Memory for decoding uploads, in bytes, in addition to the memory of the store. Default 1 GiB. */
   readonly maxDecodeBytes?: number;
   /** How long the reader of a query result may pause before the result is closed, in milliseconds. Default 60 000. */
@@ -77,7 +79,7 @@ export function createService(options: ServiceOptions): Service {
   const { authenticate, authorize } = createAuthentication({ authenticator, observe });
   const audit = createAudit(observe);
   const limitsOf = (tenant: string): TenantLimits | undefined => authenticator?.limitsOf?.(tenant);
-  const limiter = createTenantLimiter(limitsOf);
+  const limiter = createTenantLimiter({ limitsOf, maxInFlight: options.maxInFlight });
   const decoders = createDecoders({ maxBytes: options.maxDecodeBytes ?? 1024 ** 3 });
   const state = createServiceState({
     ...options,
@@ -112,6 +114,7 @@ export function createService(options: ServiceOptions): Service {
       audit.check(call, operation, target, () => authorize(call, operation, target)),
     useAdmin: (call, operation) => audit.useAdmin(call, operation),
     admit: ({ tenant }) => limiter.admit(tenant),
+    startRequest: ({ tenant }) => limiter.startRequest(tenant),
     ...createFrameOperations({ ...writing, decoders }),
     ...queries,
     ...createInsertOperations(inserting),

@@ -270,6 +270,11 @@ export interface Service extends Operations {
    * ends call it once for each request, as soon as the caller is known.
    */
   admit(call: Call): void;
+  /**
+   * Counts a request of the caller's tenant as in flight, until the function that it returns is called; undefined if there
+   * is no limit. Throws `too_many_requests` if the tenant has its share.
+   */
+  startRequest(call: Call): (() => void) | undefined;
   /** Whether the caller has the permission `admin`. If so, the audit shows that it was used for `operation`. */
   useAdmin(call: Call, operation: string): boolean;
   /** The formats of `openFile`, which depend on the store. */

@@ -6,10 +6,7 @@ import { createTenantLimiter } from './tenant-limits.ts';
 function limiterOf(limits: Readonly<Record<string, TenantLimits>>) {
   const clock = { ms: 0 };
   const current = { ...limits };
-  const limiter = createTenantLimiter(
-    (tenant) => current[tenant],
-    () => clock.ms,
-  );
+  const limiter = createTenantLimiter({ limitsOf: (tenant) => current[tenant], maxInFlight: 8, now: () => clock.ms });
   /** Sends requests until one is refused. Returns how many passed, and the Retry-After of the refusal. */
   const burst = (tenant: string): readonly [passed: number, retryAfterSeconds: number | undefined] => {
     for (let passed = 0; ; passed += 1) {
@@ -105,4 +102,14 @@ describe('max_queries', () => {
     for (const end of ends) end?.();
     expect(limiter.startQuery('alpha')).toBeDefined();
   });
+});
+
+test('a tenant has at most three quarters of the requests in flight, and others have the rest', () => {
+  const { limiter } = limiterOf({});
+  const ends = Array.from({ length: 6 }, () => limiter.startRequest('alpha'));
+  expect(() => limiter.startRequest('alpha')).toThrow('The tenant "alpha" already has 6 requests in flight.');
+  limiter.startRequest('beta');
+  for (const end of [ends[0], ends[0]]) end?.();
+  limiter.startRequest('alpha');
+  expect(() => limiter.startRequest('alpha')).toThrow(ServiceError);
 });

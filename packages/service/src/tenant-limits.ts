@@ -1,6 +1,7 @@
 import type { TenantLimits } from '@svc/auth';
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
+import { tenantShare } from '@svc/frames/internal';
 
 /** Applies the limits of tenants to their requests. */
 export interface TenantLimiter {
@@ -11,6 +12,8 @@ export interface TenantLimiter {
    * too many are running. Undefined if the tenant has no limit: nothing is counted then.
    */
   readonly startQuery: (tenant: string) => (() => void) | undefined;
+  /** The same for requests in flight, of which a tenant may have three quarters. */
+  readonly startRequest: (tenant: string) => (() => void) | undefined;
 }
 
 /** The requests that a tenant may send at once, as of a time. */
@@ -19,13 +22,22 @@ interface Bucket {
   atMs: number;
 }
 
-/** Creates a limiter. `limitsOf` returns the current limits of a tenant; `now` is a monotonic clock in ms. */
-export function createTenantLimiter(
-  limitsOf: (tenant: string) => TenantLimits | undefined,
-  now: () => number = () => performance.now(),
-): TenantLimiter {
+/** Options of `createTenantLimiter`. */
+export interface TenantLimiterOptions {
+  /** Returns the current limits of a tenant. */
+  readonly limitsOf: (tenant: string) => TenantLimits | undefined;
+  /** The most requests in flight of all tenants. Default: any number. */
+  readonly maxInFlight?: number | undefined;
+  /** A monotonic clock in milliseconds. Default: that of the process. */
+  readonly now?: () => number;
+}
+
+/** Creates a limiter. */
+export function createTenantLimiter(options: TenantLimiterOptions): TenantLimiter {
+  const { limitsOf, maxInFlight, now = () => performance.now() } = options;
   const buckets = new Map<string, Bucket>();
-  const running = new Map<string, number>();
+  const queries = createTenantCounts();
+  const requests = createTenantCounts();
 
   return {
     admit(tenant) {
@@ -47,16 +59,32 @@ export function createTenantLimiter(
     startQuery(tenant) {
       const max = limitsOf(tenant)?.maxQueries;
       if (max === undefined) return undefined;
-      const count = running.get(tenant) ?? 0;
-      if (count >= max) throw tooManyQueries(tenant, max);
-      running.set(tenant, count + 1);
+      return queries.start(tenant, max, () => tooManyQueries(tenant, max));
+    },
+
+    startRequest(tenant) {
+      if (maxInFlight === undefined) return undefined;
+      const max = tenantShare(maxInFlight);
+      return requests.start(tenant, max, () => tooManyRequests(tenant, max));
+    },
+  };
+}
+
+/** Counts what each tenant has at the same time. */
+function createTenantCounts() {
+  const counts = new Map<string, number>();
+  return {
+    start(tenant: string, max: number, refusal: () => ServiceError): () => void {
+      const count = counts.get(tenant) ?? 0;
+      if (count >= max) throw refusal();
+      counts.set(tenant, count + 1);
       let isRunning = true;
       return () => {
         if (!isRunning) return;
         isRunning = false;
-        const left = (running.get(tenant) ?? 0) - 1;
-        if (left > 0) running.set(tenant, left);
-        else running.delete(tenant);
+        const left = (counts.get(tenant) ?? 0) - 1;
+        if (left > 0) counts.set(tenant, left);
+        else counts.delete(tenant);
       };
     },
   };
@@ -77,4 +105,11 @@ function tooManyQueries(tenant: string, max: number): ServiceError {
     `The tenant ${quoted(tenant)} runs as many queries as its limit of ${max} allows (max_queries).`,
     { hint: 'Retry when one of them has ended, or ask the operator for more.', retryAfterSeconds: 1 },
   );
+}
+
+function tooManyRequests(tenant: string, max: number): ServiceError {
+  return new ServiceError('too_many_requests', `The tenant ${quoted(tenant)} already has ${max} requests in flight.`, {
+    hint: 'Retry when one of them has ended. The limit is three quarters of http.max_in_flight.',
+    retryAfterSeconds: 1,
+  });
 }

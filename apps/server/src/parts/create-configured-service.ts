@@ -33,6 +33,7 @@ export function createConfiguredService(config: Config, opened: OpenedParts, ver
     ...(proxy && { tsdb: proxy }),
     maxUploadBytes: http.max_upload_bytes,
     maxLinesBytes: http.max_lines_bytes,
+    maxInFlight: http.max_in_flight,
     idleTimeoutMs: http.idle_timeout_ms,
     maxResultMs: config.sql.max_result_ms,
     maxResultBytes: config.sql.max_result_bytes,

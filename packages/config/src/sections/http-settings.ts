@@ -35,7 +35,8 @@ export const HTTP_SETTINGS = {
   max_in_flight: setting({
     type: integer({ min: 1, max: 1_000_000 }, 'requests'),
     default: 1000,
-    description: 'Maximum HTTP requests in flight; further ones are refused, except health checks.',
+    description:
+      'Maximum HTTP requests in flight; further ones are refused, except health checks. If there are callers, a tenant may have three quarters of them.',
     example: 1000,
   }),
   min_body_bytes_per_second: setting({
