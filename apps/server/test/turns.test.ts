@@ -21,6 +21,20 @@ test('of many tasks, a turn starts only some, and all start in order', async () 
   expect(started).toEqual(Array.from({ length: 100 }, (_, i) => i));
 });
 
+test('a group with few tasks does not wait for all of another', async () => {
+  const turns = createTurns(1);
+  const started: string[] = [];
+  const names = [...Array.from({ length: 10 }, (_, i) => `a${i}`), 'b0', 'b1'];
+  for (const name of names) {
+    turns.start(
+      () => started.push(name),
+      () => name.slice(0, 1),
+    );
+  }
+  while (started.length < names.length) await nextTurn();
+  expect(started.slice(0, 6)).toEqual(['a0', 'a1', 'b0', 'a2', 'b1', 'a3']);
+});
+
 test('what a task does at once is done before the next one starts', async () => {
   const turns = createTurns(1);
   const seen: string[] = [];

@@ -68,6 +68,11 @@ const LATE = Object.assign(new Error('The head is late.'), { code: 'ERR_HTTP_REQ
 /** Requests that start in a turn of the event loop: few, because Node accepts one connection in a turn. */
 const TURN_REQUESTS = 8;
 
+/** Requests of one caller wait for each other, and not for those of others: it is not authenticated yet. */
+function groupOf({ headers, socket }: IncomingMessage): string {
+  return headers.authorization ?? socket.remoteAddress ?? '';
+}
+
 /** The event with a socket of requests. With TLS, `connection` has the socket below it. */
 export function connectionEvent(server: Server): 'connection' | 'secureConnection' {
   return server instanceof TlsServer ? 'secureConnection' : 'connection';
@@ -119,7 +124,10 @@ export function serveInOrder(
       // Yields to the event loop between requests, so that other connections make progress.
       if (connection.waiting.length > 0) setImmediate(() => startNext(socket, connection));
     });
-    turns.start(() => listen(connection, running));
+    turns.start(
+      () => listen(connection, running),
+      () => groupOf(running.request),
+    );
   }
 
   function listen(connection: Connection, running: RunningRequest): void {

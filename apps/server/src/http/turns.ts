@@ -1,7 +1,10 @@
-/** Starts tasks in order, a few in each turn of the event loop. */
+/** Starts tasks, a few in each turn of the event loop. */
 export interface Turns {
-  /** Starts a task: now, or in a later turn if this one has started enough. */
-  start(task: () => void): void;
+  /**
+   * Starts a task: now, or in a later turn if this one has started enough. The groups of tasks take turns, and those of a
+   * group start in order.
+   */
+  start(task: () => void, groupOf?: () => string): void;
 }
 
 /**
@@ -10,11 +13,22 @@ export interface Turns {
  * seconds.
  */
 export function createTurns(size: number): Turns {
-  const waiting: (() => void)[] = [];
+  /** The tasks of each group that has some. The first group is next. */
+  const waiting = new Map<string, (() => void)[]>();
   let free = size;
 
+  function takeNext(): (() => void) | undefined {
+    const [first] = waiting;
+    if (first === undefined) return undefined;
+    const [group, tasks] = first;
+    const task = tasks.shift();
+    waiting.delete(group);
+    if (tasks.length > 0) waiting.set(group, tasks);
+    return task;
+  }
+
   function startNext(): void {
-    const task = waiting.shift();
+    const task = takeNext();
     if (task === undefined) free += 1;
     else run(task);
   }
@@ -26,12 +40,15 @@ export function createTurns(size: number): Turns {
   }
 
   return {
-    start(task) {
-      if (free === 0) waiting.push(task);
-      else {
+    start(task, groupOf = () => '') {
+      if (free > 0) {
         free -= 1;
-        run(task);
+        return run(task);
       }
+      const group = groupOf();
+      const tasks = waiting.get(group);
+      if (tasks === undefined) waiting.set(group, [task]);
+      else tasks.push(task);
     },
   };
 }
