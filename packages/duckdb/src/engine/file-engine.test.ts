@@ -76,6 +76,13 @@ test(
   },
 );
 
+test('readers that pause after their first rows do not keep others from reading', { tags: ['slow'] }, async () => {
+  const paused = Array.from({ length: 40 }, () => engine.read(READ));
+  for (const { done } of await Promise.all(paused.map((batches) => batches.next()))) expect(done).toBe(false);
+  expect(await countRows(engine.read(READ))).toBe(2_000_000);
+  await Promise.all(paused.map((batches) => batches.return(0)));
+});
+
 test('reads of other requests go on', { tags: ['slow'] }, async () => {
   const batches = engine.read(READ);
   await batches.next();

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { ServiceError } from '@svc/errors';
 import type { RequestOrigin } from '@svc/frames';
 import { createSemaphore, tenantShare } from '@svc/frames/internal';
@@ -60,6 +61,12 @@ export interface FileEngine {
 const MAX_WRITING = 16;
 
 /**
+ * How many reads wait for their first rows at once: the child opens a file for each, and other requests wait for that. A
+ * read that has rows holds no permit, because its reader may be slow.
+ */
+const MAX_BEGINNING = Math.max(8, 2 * availableParallelism());
+
+/**
  * A frame with more columns is wide. DuckDB takes about 25 KB of its memory and 0.3 ms for each column of a file, so
  * wide frames are written one at a time.
  */
@@ -100,6 +107,7 @@ export function createFileEngine(options: FileEngineOptions): FileEngine {
   let checkedMs = -Infinity;
   const writing = createSemaphore(MAX_WRITING, tenantShare(MAX_WRITING));
   const wide = createSemaphore(1);
+  const beginning = createSemaphore(MAX_BEGINNING, tenantShare(MAX_BEGINNING));
   const long = createSemaphore(MAX_WRITING_LONG, tenantShare(MAX_WRITING_LONG));
   const scratch = planPrivateDirectory(options.tempDirectory, SCRATCH_PREFIX);
   sweepLeftovers(options.tempDirectory);
@@ -147,7 +155,10 @@ export function createFileEngine(options: FileEngineOptions): FileEngine {
       return asked.op === 'copy' ? writing.use(run, signal, origin) : run();
     },
     read: (request, { signal, origin, reuseBuffers } = {}) =>
-      readFromStart(() => download((handlers) => begin(request, { signal, origin }, handlers), { reuseBuffers })),
+      readFromStart(
+        () => download((handlers) => begin(request, { signal, origin }, handlers), { reuseBuffers }),
+        (first) => beginning.use(first, signal, origin),
+      ),
     write(request, batches, { signal, origin } = {}) {
       const beginLong = (): Promise<() => void> => long.acquire(signal, undefined, origin);
       const send = (): Promise<ChildResponses['write']> =>
@@ -206,11 +217,14 @@ async function retryIfBroken<T>(run: () => Promise<T>): Promise<T> {
 /** Reads batches, and starts again if another request breaks the child before the first batch arrives. */
 async function* readFromStart(
   begin: () => AsyncGenerator<ArrayBuffer, number, undefined>,
+  inTurn: <T>(task: () => Promise<T>) => Promise<T>,
 ): AsyncGenerator<ArrayBuffer, number, undefined> {
-  const { batches, first } = await retryIfBroken(async () => {
-    const begun = begin();
-    return { batches: begun, first: await begun.next() };
-  });
+  const { batches, first } = await retryIfBroken(() =>
+    inTurn(async () => {
+      const begun = begin();
+      return { batches: begun, first: await begun.next() };
+    }),
+  );
   if (first.done === true) return first.value;
   try {
     yield first.value;
