@@ -223,7 +223,8 @@ export const SETTINGS = {
     max_concurrent: setting({
       type: integer({ min: 1, max: 64 }),
       default: 4,
-      description: 'Maximum concurrent queries; each runs in a separate process.',
+      description:
+        'Maximum concurrent queries; each runs in a separate process. If there are callers, a tenant may have three quarters of them.',
       example: 4,
     }),
     max_queued: setting({

@@ -38,6 +38,8 @@ export interface GroupCounts {
   started(groups: readonly string[], slots?: number): void;
   /** The number of slots of the tenant's running requests. */
   runningOf(groups: readonly string[]): number;
+  /** The number of the tenant's waiting requests. */
+  waitingOf(groups: readonly string[]): number;
   /** Records the end of a request that held its slots for this long. */
   ended(groups: readonly string[], ms: number, slots?: number): void;
   /**
@@ -105,6 +107,7 @@ export function createCounts(): GroupCounts {
     left: (groups) => change(groups, (count) => (count.waiting -= 1)),
     started: (groups, slots = 1) => change(groups, (count) => (count.running += slots)),
     runningOf: ([tenant = '']) => counts.get(tenant)?.running ?? 0,
+    waitingOf: ([tenant = '']) => waitingOf(tenant),
     ended: (groups, ms, slots = 1) =>
       change(groups, (count) => {
         count.running -= slots;

@@ -8,8 +8,8 @@ import type { QueuePlace } from './engine.ts';
  * arrival.
  */
 export interface Semaphore {
-  /** The number of waiters. */
-  waiting(): number;
+  /** The number of waiters, of all or of one tenant. */
+  waiting(tenant?: string): number;
   /**
    * Waits for this many permits (default 1) until the signal is aborted. The function that it returns releases them, once.
    * `onWait` is called if too few are free; `place` returns the current place among the waiters, in order of arrival.
@@ -128,7 +128,7 @@ export function createSemaphore(permits: number, perTenant = permits): Semaphore
   }
 
   return {
-    waiting: () => waiters.size,
+    waiting: (tenant) => (tenant === undefined ? waiters.size : counts.waitingOf([tenant])),
     acquire,
     async use(run, signal, source, wanted) {
       const done = await acquire(signal, undefined, source, wanted);

@@ -265,6 +265,17 @@ describe('slots', () => {
     expect(cluster.stopped[0]).toBe('SELECT 1');
   });
 
+  test('a tenant leaves slots and places in the queue to others', async () => {
+    const { frames } = createFrames({});
+    const engine = engineOf(createCluster({}), frames, { maxConcurrent: 2, maxQueued: 2, hasTenants: true });
+    const first = await engine.query(callOf(), 'SELECT 1');
+    const second = engine.query(callOf(), 'SELECT 2');
+    await expect(engine.query(callOf(), 'SELECT 3')).rejects.toMatchObject({ code: 'too_many_requests' });
+    (await engine.query(callOf(undefined, 'other'), 'SELECT 4')).close();
+    first.close();
+    (await second).close();
+  });
+
   test('a cluster that does not stop a statement gives the slot back in time, and keeps the frames', async () => {
     const never = withResolvers<void>();
     const cluster = createCluster({ stop: () => never.promise });

@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import { orAborted, quoted } from '@svc/errors/internal';
 import type { Call, Engine, PinnableFrames, QueryOptions, QueryResult } from '@svc/frames';
-import { createSemaphore, type TimeLimit } from '@svc/frames/internal';
+import { createSemaphore, tenantShare, type TimeLimit } from '@svc/frames/internal';
 import { Field, Null, type RecordBatch, Schema } from 'apache-arrow';
 import type { Driver, DriverResult } from './driver.ts';
 import type { SqlDialect } from './fence/check-statement.ts';
@@ -23,6 +23,8 @@ export interface EngineOptions {
   readonly timeoutMs?: number;
   /** The number of statements that run at the same time. Default 8. */
   readonly maxConcurrent?: number;
+  /** True if there are several tenants: each runs and queues at most three quarters of the statements. Default false. */
+  readonly hasTenants?: boolean;
   /** The number of statements that may wait. Default 64. */
   readonly maxQueued?: number;
   /** How long a stopped statement keeps its slot while the cluster does not confirm the stop. Default 5000. */
@@ -42,12 +44,14 @@ export interface EngineParts {
 /** Creates an engine over a driver, which it closes. */
 export function createDriverEngine({ driver, dialect, readsFiles }: EngineParts, options: EngineOptions): Engine {
   const { frames, locate, timeoutMs = 600_000, maxConcurrent = 8, maxQueued = 64, stopMs = 5000 } = options;
-  const { onNotStopping } = options;
-  const slots = createSemaphore(maxConcurrent);
+  const { onNotStopping, hasTenants = false } = options;
+  const share = hasTenants ? tenantShare : (all: number) => all;
+  const slots = createSemaphore(maxConcurrent, share(maxConcurrent));
   const checkRows = createRowCheck(driver);
   const limits = new Set<TimeLimit>();
   const files = { dialect, readsFiles, frames, locate, checkRows };
-  const starting = { ...files, slots, maxQueued, timeoutMs, stopMs, onNotStopping, limits };
+  const queue = { slots, maxQueued, maxQueuedPerTenant: share(maxQueued) };
+  const starting = { ...files, ...queue, timeoutMs, stopMs, onNotStopping, limits };
   let isClosed = false;
 
   async function start(

@@ -28,6 +28,7 @@ export interface StartOptions {
   readonly checkRows: RowCheck;
   readonly slots: Semaphore;
   readonly maxQueued: number;
+  readonly maxQueuedPerTenant: number;
   readonly timeoutMs: number;
   readonly stopMs: number;
   readonly onNotStopping: ((call: Call) => void) | undefined;
@@ -42,19 +43,20 @@ export async function startStatement(
   sql: string,
   { params, monitor }: Pick<QueryOptions, 'monitor' | 'params'> = {},
 ): Promise<RunningStatement> {
-  const { slots, maxQueued, timeoutMs, limits } = options;
+  const { slots, maxQueued, maxQueuedPerTenant, timeoutMs, limits } = options;
   if (call.signal.aborted) throw cancelledError(call.signal.reason);
   checkSqlText(sql);
   const checked = checkStatement(sql, options.dialect);
   const { parameters } = checked;
   if (params !== undefined && params.length !== parameters) throw wrongParameters(sql, parameters, params.length);
   if (slots.waiting() >= maxQueued) throw tooManyStatements(maxQueued);
+  if (slots.waiting(call.tenant) >= maxQueuedPerTenant) throw tooManyStatements(maxQueuedPerTenant);
   const limit = createTimeLimit(call.signal, { sql, timeoutMs, setting: 'scheduler.timeout_ms' });
   limits.add(limit);
   let pins: FramePins = NO_FRAMES;
   let release = (): void => undefined;
   try {
-    release = await slots.acquire(limit.signal, monitor?.queued);
+    release = await slots.acquire(limit.signal, monitor?.queued, call);
     monitor?.running();
     if (options.readsFiles) pins = await pin(options, call, checked, limit.signal);
     await orAborted(options.checkRows(call.tenant, pins.frames, limit.signal), limit.signal);

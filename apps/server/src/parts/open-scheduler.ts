@@ -20,6 +20,7 @@ export function openScheduler(config: Config, frames: PinnableFrames, observe: O
     readFile,
     timeoutMs: limits.timeout_ms,
     maxConcurrent: limits.max_concurrent,
+    hasTenants: config.auth.mode === 'required',
     maxQueued: limits.max_queued,
     onNotStopping: (call) => observe({ kind: 'scheduler_not_stopping', ...eventSource(call) }),
   });

@@ -80,6 +80,7 @@ async function openDirectory(
   });
   const decoders = createDecoders({ maxBytes: DECODE_BYTES });
   const { algorithm, level } = compression;
+  const hasTenants = config.auth.mode === 'required';
   const store = await createDurableStore({
     directory,
     files,
@@ -90,7 +91,7 @@ async function openDirectory(
     tempDirectory,
     maxEncodedBytes: storage.max_conversion_bytes,
     ...(duckdbPath !== undefined && { duckdbPath }),
-    hasTenants: config.auth.mode === 'required',
+    hasTenants,
     decoders,
     maxDecompressedBytes: storage.max_conversion_bytes,
     onExpired: ({ tenant, handle }) => observe({ kind: 'frame_expired', tenant, handle }),
@@ -107,6 +108,7 @@ async function openDirectory(
     memoryBytes: Math.floor(sql.memory_gb * GIGABYTE),
     timeoutMs: sql.timeout_ms,
     maxConcurrent: sql.max_concurrent,
+    hasTenants,
     maxQueued: sql.max_queued,
     startAheadMs: SQL_AHEAD_MS,
     onChild: (started) => observeChild(observe, 'sql', started),

@@ -71,7 +71,8 @@ export const SCHEDULER_SETTINGS = {
   max_concurrent: setting({
     type: integer({ min: 1, max: 1000 }),
     default: 8,
-    description: 'Maximum concurrent statements on the cluster.',
+    description:
+      'Maximum concurrent statements on the cluster. If there are callers, a tenant may have three quarters of them.',
     example: 8,
   }),
   max_queued: setting({

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { onAbort, ServiceError } from '@svc/errors';
 import { type Call, type Engine, type FrameStream, type QueryResult, type StatementMonitor } from '@svc/frames';
-import { checkSqlText, createTimeLimit, createYield, type TimeLimit } from '@svc/frames/internal';
+import { checkSqlText, createTimeLimit, createYield, tenantShare, type TimeLimit } from '@svc/frames/internal';
 import { Field, type RecordBatch, Schema, Table, Utf8, vectorFromArray } from 'apache-arrow';
 import type { SqlParam } from '../wire/sql-requests.ts';
 import type { ChildLink } from '../engine/child-link.ts';
@@ -27,6 +27,8 @@ export interface SqlEngineOptions extends SqlChildOptions {
   readonly timeoutMs?: number;
   /** The number of statements that run at the same time. Default 4. */
   readonly maxConcurrent?: number;
+  /** True if there are several tenants: each has at most three quarters of the slots. Default false. */
+  readonly hasTenants?: boolean;
   /** The number of statements that may wait. Default 64. */
   readonly maxQueued?: number;
   /**
@@ -50,7 +52,14 @@ const DUCKDB_VERSION = '1.5.6';
 /** Creates an engine that runs SQL on the frames of a store, in sandboxed child processes. */
 export function createSqlEngine(options: SqlEngineOptions): Engine {
   const { store, tempDirectory, timeoutMs = 60_000 } = options;
-  const { maxConcurrent = 4, maxQueued = 64, shortMs = 250, idleMs = 30_000, startAheadMs = 0 } = options;
+  const {
+    maxConcurrent = 4,
+    hasTenants = false,
+    maxQueued = 64,
+    shortMs = 250,
+    idleMs = 30_000,
+    startAheadMs = 0,
+  } = options;
   // In the background.
   void sweepChildDirectories(tempDirectory, DIRECTORY_PREFIX);
   const start = (): SqlChild => {
@@ -58,7 +67,9 @@ export function createSqlEngine(options: SqlEngineOptions): Engine {
     options.onChild?.(child);
     return child;
   };
-  const children = createSqlChildren({ start, maxConcurrent, maxQueued, shortMs, idleMs, startAheadMs });
+  const maxPerTenant = hasTenants ? tenantShare(maxConcurrent) : maxConcurrent;
+  const slots = { maxConcurrent, maxPerTenant, maxQueued, shortMs };
+  const children = createSqlChildren({ start, ...slots, idleMs, startAheadMs });
   const shared = { store, privatePaths: [join(tempDirectory, DIRECTORY_PREFIX)] };
 
   /** The limits of all statements that run or wait. */

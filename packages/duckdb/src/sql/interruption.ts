@@ -1,10 +1,10 @@
 import type { GroupCounts } from '@svc/frames/internal';
-import { hasSlotFor, LAST_LEVEL, limitOf, LONG_LEVEL } from './levels.ts';
+import { hasSlotFor, LAST_LEVEL, limitOf, LONG_LEVEL, type SlotLimits } from './levels.ts';
 import type { StatementClock } from './statement-clock.ts';
 import type { Waiting } from './wait-queue.ts';
 
 /** A statement that holds a slot. */
-export interface Running extends Pick<Waiting<unknown>, 'groups' | 'level' | 'order'> {
+export interface Running extends Pick<Waiting<unknown>, 'caller' | 'groups' | 'level' | 'order'> {
   readonly controller: AbortController;
   /** Undefined until the statement runs. */
   runs: { readonly since: number; readonly clock: StatementClock } | undefined;
@@ -14,9 +14,8 @@ export interface Running extends Pick<Waiting<unknown>, 'groups' | 'level' | 'or
 }
 
 /** Options of `chooseVictim`. */
-export interface InterruptionOptions {
+export interface InterruptionOptions extends SlotLimits {
   readonly counts: GroupCounts;
-  readonly maxConcurrent: number;
   readonly shortMs: number;
 }
 
@@ -32,11 +31,11 @@ export function chooseVictim(
   first: (level: number) => Waiting<unknown> | undefined,
   options: InterruptionOptions,
 ): Choice {
-  const levels = running.map(({ level }) => level);
   const waitMs: number[] = [];
   for (let level = 0; level < LAST_LEVEL; level++) {
-    const next = hasSlotFor(level, levels, options.maxConcurrent) ? undefined : first(level);
-    const { victim, inMs }: Choice = next === undefined ? {} : findVictim(running, next, options);
+    const next = first(level);
+    if (next === undefined || hasSlotFor(next, running, options)) continue;
+    const { victim, inMs } = findVictim(running, next, options);
     if (victim !== undefined) return { victim };
     if (inMs !== undefined) waitMs.push(inMs);
   }
@@ -71,15 +70,19 @@ function findVictim(running: readonly Running[], next: Waiting<unknown>, options
  */
 function candidatesFor(
   running: readonly Running[],
-  { level, groups }: Waiting<unknown>,
-  { counts, maxConcurrent }: InterruptionOptions,
+  next: Waiting<unknown>,
+  { counts, ...limits }: InterruptionOptions,
 ): readonly Running[] {
+  const { level, groups } = next;
   const all = running.toReversed().filter((one) => {
     if (one.isKept || one.level === LAST_LEVEL) return false;
     // A long statement must not replace one of the same caller: that gains nothing.
     if (level >= LONG_LEVEL && counts.compare(groups, one.groups) >= 0) return false;
-    const others = running.filter((other) => other !== one).map((other) => other.level);
-    return hasSlotFor(level, others, maxConcurrent);
+    return hasSlotFor(
+      next,
+      running.filter((other) => other !== one),
+      limits,
+    );
   });
   const quick = all.filter((one) => one.level < LONG_LEVEL);
   return level < LONG_LEVEL && quick.length > 0 ? quick : all;

@@ -1,3 +1,5 @@
+import type { CallSource } from '@svc/frames/internal';
+
 /**
  * Levels of a feedback queue. A statement starts at level 0 and rises when it is interrupted. Each level allows four times
  * the run time of the one before, so interruptions waste at most a third of the time it may then use. At the last level
@@ -25,13 +27,34 @@ export function levelOf(ranMs: number, shortMs: number): number {
   return level;
 }
 
-/** Whether a slot is free for a statement of a level while statements of these levels run. */
-export function hasSlotFor(level: number, running: readonly number[], maxConcurrent: number): boolean {
-  if (running.length >= maxConcurrent) return false;
+/** The tenant and the level of a statement that runs or waits. */
+interface Placed {
+  readonly caller: Pick<CallSource, 'tenant'>;
+  readonly level: number;
+}
+
+/** Slots in all, and the most that one tenant holds. */
+export interface SlotLimits {
+  readonly maxConcurrent: number;
+  readonly maxPerTenant: number;
+}
+
+/** True if a slot is free for a statement while others run: one of all, and one of those of its tenant. */
+export function hasSlotFor(
+  { caller, level }: Placed,
+  running: readonly Placed[],
+  { maxConcurrent, maxPerTenant }: SlotLimits,
+): boolean {
+  const ofTenant = running.filter((one) => one.caller.tenant === caller.tenant);
+  return isFree(level, running, maxConcurrent) && isFree(level, ofTenant, maxPerTenant);
+}
+
+function isFree(level: number, running: readonly Placed[], max: number): boolean {
+  if (running.length >= max) return false;
   for (let long = LONG_LEVEL; long <= level; long++) {
     // Each long level leaves one more slot to the levels below.
-    const slots = Math.max(1, maxConcurrent - 1 - (long - LONG_LEVEL));
-    if (running.filter((one) => one >= long).length >= slots) return false;
+    const slots = Math.max(1, max - 1 - (long - LONG_LEVEL));
+    if (running.filter((one) => one.level >= long).length >= slots) return false;
   }
   return true;
 }

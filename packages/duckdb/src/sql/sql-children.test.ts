@@ -38,7 +38,15 @@ const start = vi.fn<() => SqlChild>(() => {
   return fakeChild();
 });
 
-const options = { start, maxConcurrent: 1, maxQueued: 10, shortMs: 250, idleMs: 60_000, startAheadMs: 0 };
+const options = {
+  start,
+  maxConcurrent: 1,
+  maxPerTenant: 1,
+  maxQueued: 10,
+  shortMs: 250,
+  idleMs: 60_000,
+  startAheadMs: 0,
+};
 
 function take(tenant: string): Promise<ChildSlot> {
   return children.take({ caller: { tenant }, order: 0 }, signal);

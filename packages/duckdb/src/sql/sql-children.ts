@@ -4,7 +4,7 @@ import { createIdleChildren } from './idle-children.ts';
 import { limitOf, LONG_LEVEL } from './levels.ts';
 import type { SqlChild } from './sql-child.ts';
 import { startClock, whenReached } from './statement-clock.ts';
-import { createSqlScheduler, type Slot } from './sql-scheduler.ts';
+import { createSqlScheduler, type SchedulerOptions, type Slot } from './sql-scheduler.ts';
 import type { SlotRequest } from './wait-queue.ts';
 
 /** A slot of the scheduler and a child for it. */
@@ -26,12 +26,8 @@ export interface SqlChildren {
 }
 
 /** Options of `createSqlChildren`. */
-export interface SqlChildrenOptions {
+export interface SqlChildrenOptions extends SchedulerOptions {
   readonly start: () => SqlChild;
-  readonly maxConcurrent: number;
-  readonly maxQueued: number;
-  /** A new statement that runs for longer than this can be interrupted if another one waits. */
-  readonly shortMs: number;
   /** How long an idle child is kept. */
   readonly idleMs: number;
   /** When the first child is started, unless a statement needs it earlier. */

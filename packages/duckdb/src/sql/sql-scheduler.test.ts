@@ -13,7 +13,13 @@ const clientOf = (connection: string, address = '10.0.0.1', tenant = 'default'):
 
 /** Records statements by name in the order they start, with a + for each time they were interrupted. */
 function createLine(options: Partial<Parameters<typeof createSqlScheduler>[0]> = {}) {
-  const scheduler: SqlScheduler = createSqlScheduler({ maxConcurrent: 2, maxQueued: 10, shortMs: 100, ...options });
+  const scheduler: SqlScheduler = createSqlScheduler({
+    maxConcurrent: 2,
+    maxPerTenant: options.maxConcurrent ?? 2,
+    maxQueued: 10,
+    shortMs: 100,
+    ...options,
+  });
   const begun: string[] = [];
   const refused: string[] = [];
   const held = new Map<string, Slot>();
@@ -173,8 +179,46 @@ describe('a statement that is interrupted', () => {
   });
 });
 
+describe('a tenant with callers', () => {
+  const alpha = (connection: string): CallSource => clientOf(connection, '10.0.0.1', 'alpha');
+  const beta = clientOf('b', '10.0.0.1', 'beta');
+
+  test('leaves a slot to other tenants, even if all its statements send rows', async () => {
+    const line = createLine({ maxConcurrent: 4, maxPerTenant: 3 });
+    for (const name of ['a1', 'a2', 'a3', 'a4']) {
+      await line.ask(name, alpha(name));
+      line.keep(name);
+    }
+    expect(line.begun).toEqual(['a1', 'a2', 'a3']);
+    await line.ask('b', beta);
+    expect(line.begun).toEqual(['a1', 'a2', 'a3', 'b']);
+  });
+
+  test('uses a slot of its own again, and not that of another tenant', async () => {
+    const line = createLine({ maxConcurrent: 4, maxPerTenant: 3 });
+    for (const name of ['a1', 'a2', 'a3', 'a4']) await line.ask(name, alpha(name));
+    for (const name of ['a1', 'a2', 'a3']) line.keep(name);
+    await line.ask('b', beta);
+    await line.pass(10_000);
+    expect(line.begun).toEqual(['a1', 'a2', 'a3', 'b']);
+    await line.end('b');
+    expect(line.begun).toHaveLength(4);
+    await line.end('a2');
+    expect(line.begun.at(-1)).toBe('a4');
+  });
+
+  test('gets a short statement past its own long ones', async () => {
+    const line = createLine({ maxConcurrent: 4, maxPerTenant: 3 });
+    for (let i = 0; i < 12; i++) await line.ask(`long ${i}`, alpha(`${i}`));
+    await line.pass(100_000);
+    const before = line.begun.length;
+    await line.ask('short', alpha('short'));
+    expect(line.begun.slice(before)).toEqual(['short']);
+  });
+});
+
 test('a statement that has started no longer listens to its signal', async () => {
-  const scheduler = createSqlScheduler({ maxConcurrent: 1, maxQueued: 1, shortMs: 100 });
+  const scheduler = createSqlScheduler({ maxConcurrent: 1, maxPerTenant: 1, maxQueued: 1, shortMs: 100 });
   const { signal } = new AbortController();
   const request = { caller: clientOf('a'), order: 0 };
   const first = await scheduler.wait(request, signal);

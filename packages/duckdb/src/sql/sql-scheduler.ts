@@ -1,6 +1,6 @@
 import { createCounts, groupsOf } from '@svc/frames/internal';
 import { chooseVictim, type Running } from './interruption.ts';
-import { costOf, hasSlotFor, levelOf, LONG_LEVEL } from './levels.ts';
+import { costOf, hasSlotFor, levelOf, LONG_LEVEL, type SlotLimits } from './levels.ts';
 import { lookAgainIn, type StatementClock } from './statement-clock.ts';
 import { createWaitQueue, type SlotRequest, type Waiting } from './wait-queue.ts';
 
@@ -28,8 +28,7 @@ export interface SqlScheduler {
 }
 
 /** Options of `createSqlScheduler`. */
-export interface SchedulerOptions {
-  readonly maxConcurrent: number;
+export interface SchedulerOptions extends SlotLimits {
   readonly maxQueued: number;
   /** A statement of level 0 that runs for longer than this can be interrupted if another one waits. */
   readonly shortMs: number;
@@ -39,19 +38,20 @@ export interface SchedulerOptions {
  * Creates a multilevel feedback queue. A free slot goes to the caller with the fewest slots, then to the one with the least
  * usage: by tenant, then by address, then by connection. If a statement waits, one that has run for longer than its level
  * allows is interrupted and waits at a higher level, with a higher limit. Long levels leave a slot to quick ones, so a
- * short statement waits for `shortMs` at a time, however many long ones there are.
+ * short statement waits for `shortMs` at a time, however many long ones there are. The same holds among the
+ * statements of a tenant in its slots.
  */
-export function createSqlScheduler({ maxConcurrent, maxQueued, shortMs }: SchedulerOptions): SqlScheduler {
+export function createSqlScheduler({ maxQueued, shortMs, ...limits }: SchedulerOptions): SqlScheduler {
   const counts = createCounts();
   const queue = createWaitQueue<Slot>(counts, maxQueued);
   const running = new Set<Running>();
   /** A single slot cannot be shared by long and quick statements. */
-  const canInterrupt = maxConcurrent > 1;
+  const canInterrupt = limits.maxConcurrent > 1;
   let timer: NodeJS.Timeout | undefined;
 
-  function start({ groups, level, order }: Pick<Running, 'groups' | 'level' | 'order'>): Slot {
+  function start({ caller, groups, level, order }: Pick<Running, 'caller' | 'groups' | 'level' | 'order'>): Slot {
     const controller = new AbortController();
-    const one: Running = { groups, level, order, controller, runs: undefined, ranMs: 0, isKept: false };
+    const one: Running = { caller, groups, level, order, controller, runs: undefined, ranMs: 0, isKept: false };
     running.add(one);
     counts.started(groups);
     return {
@@ -73,8 +73,7 @@ export function createSqlScheduler({ maxConcurrent, maxQueued, shortMs }: Schedu
     };
   }
 
-  const levels = (): number[] => Array.from(running, ({ level }) => level);
-  const hasSlot = (level: number): boolean => hasSlotFor(level, levels(), maxConcurrent);
+  const hasSlot = (one: Pick<Waiting<Slot>, 'caller' | 'level'>): boolean => hasSlotFor(one, [...running], limits);
 
   /**
    * Hands free slots to waiting statements. The slot of an interrupted one goes to another of its level or below, if
@@ -95,11 +94,8 @@ export function createSqlScheduler({ maxConcurrent, maxQueued, shortMs }: Schedu
     clearTimeout(timer);
     // One at a time: its slot will be free in a moment.
     if (!canInterrupt || [...running].some(({ controller }) => controller.signal.aborted)) return;
-    const { victim, inMs } = chooseVictim([...running], (level) => queue.first(level), {
-      counts,
-      maxConcurrent,
-      shortMs,
-    });
+    const options = { counts, shortMs, ...limits };
+    const { victim, inMs } = chooseVictim([...running], (level) => queue.first(level), options);
     if (inMs !== undefined) timer = setTimeout(makeRoom, lookAgainIn(inMs)).unref();
     if (victim === undefined) return;
     victim.ranMs = victim.runs?.clock() ?? 0;
@@ -115,7 +111,7 @@ export function createSqlScheduler({ maxConcurrent, maxQueued, shortMs }: Schedu
       const groups = groupsOf(request.caller);
       const level = levelOf(request.ranMs ?? 0, shortMs);
       const statement = { ...request, groups, level, costMs: costOf(level, shortMs) };
-      if (hasSlot(level)) return start(statement);
+      if (hasSlot(statement)) return start(statement);
       const slot = queue.join(statement, signal);
       makeRoom();
       return slot;

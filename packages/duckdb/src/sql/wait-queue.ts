@@ -30,8 +30,8 @@ export interface WaitQueue<T> {
   first(level: number): Waiting<T> | undefined;
   /** Resolves with the slot. If the queue is full, a statement of the client with the most waiting ones is refused. */
   join(request: SlotRequest & Pick<Waiting<T>, 'groups' | 'level' | 'costMs'>, signal: AbortSignal): Promise<T>;
-  /** Removes and returns the next statement of the levels that have a slot; a preferred one, if there is any. */
-  take(hasSlot: (level: number) => boolean, isPreferred: (one: Waiting<T>) => boolean): Waiting<T> | undefined;
+  /** Removes and returns the next statement with a slot; a preferred one, if there is any. */
+  take(hasSlot: (one: Waiting<T>) => boolean, isPreferred: (one: Waiting<T>) => boolean): Waiting<T> | undefined;
 }
 
 /** Creates an empty queue. */
@@ -56,9 +56,9 @@ export function createWaitQueue<T>(counts: GroupCounts, maxQueued: number): Wait
    * Sorts the waiting statements: the caller with the fewest running ones first, then the one with the least usage
    * after this one.
    */
-  function inOrder(isIncluded: (level: number) => boolean): readonly Waiting<T>[] {
+  function inOrder(isIncluded: (one: Waiting<T>) => boolean): readonly Waiting<T>[] {
     return [...waiting]
-      .filter(({ level }) => isIncluded(level))
+      .filter(isIncluded)
       .toSorted((a, b) => counts.compare(a.groups, b.groups, a.costMs - b.costMs) || a.order - b.order);
   }
 
@@ -69,7 +69,7 @@ export function createWaitQueue<T>(counts: GroupCounts, maxQueued: number): Wait
   }
 
   return {
-    first: (level) => inOrder((one) => one === level)[0],
+    first: (level) => inOrder((one) => one.level === level)[0],
     async join(request, signal) {
       // An interrupted statement was admitted before.
       if (request.level === 0 && waiting.size >= maxQueued) refuseOne(request.groups);
