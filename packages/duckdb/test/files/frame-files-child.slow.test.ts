@@ -27,6 +27,10 @@ async function leastMsAfter(act: () => Promise<void>): Promise<number> {
   return least;
 }
 
+async function drained(batches: AsyncIterator<unknown>): Promise<void> {
+  for (;;) if ((await batches.next()).done === true) return;
+}
+
 describe('cancelling', () => {
   test('in the middle of a read frees the child at once', async () => {
     const readAndCancel = async (): Promise<void> => {
@@ -35,10 +39,7 @@ describe('cancelling', () => {
       const iterator = batches[Symbol.asyncIterator]();
       await iterator.next();
       controller.abort(new Error('enough'));
-      const drained = (async () => {
-        for (;;) if ((await iterator.next()).done === true) return;
-      })();
-      await expect(drained).rejects.toThrow('enough');
+      await expect(drained(iterator)).rejects.toThrow('enough');
     };
     await fixture.files.warm();
     const pid = fixture.files.childPid;
@@ -109,10 +110,12 @@ test('a child that ignores a cancel is replaced', async () => {
   await fixture.files.warm();
   const pid = fixture.files.childPid ?? 0;
   const controller = new AbortController();
+  const { batches } = fixture.files.read(source, info, { signal: controller.signal });
+  const iterator = batches[Symbol.asyncIterator]();
+  await iterator.next();
   process.kill(pid, 'SIGSTOP');
-  const reading = idsOf(fixture.files.read(source, info, { signal: controller.signal }));
   controller.abort(new Error('enough'));
-  await expect(reading).rejects.toThrow('enough');
+  await expect(drained(iterator)).rejects.toThrow('enough');
   expect(await idsOf(fixture.files.read(source, info, { limit: 1 }))).toEqual([0n]);
   expect(fixture.files.childPid).not.toBe(pid);
 });
