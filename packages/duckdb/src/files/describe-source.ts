@@ -45,21 +45,29 @@ export async function describeSources(
       const source = sources[i];
       if (source === undefined) return;
       const known = own.get(source.path);
-      // Some files of others can be read only under another footer.
-      const isOther =
-        known === undefined || (known instanceof Error && isForeignParquet(source) && !isOfTheEngine(known));
-      found[i] = isOther ? await describeForeign(engine, source).catch(toError) : known;
+      const isKnown = known !== undefined && (isOwnFile(source) || (known instanceof Error && isOfTheEngine(known)));
+      found[i] = isKnown ? known : await describeForeign(engine, source, { noted: known }).catch(toError);
     }
   }
   await Promise.all(Array.from({ length: DESCRIBED_AT_ONCE }, work));
   return found;
 }
 
-function isForeignParquet(source: FileSource): boolean {
-  return source.kind === 'parquet' && !source.isOwn;
+function isOwnFile(source: FileSource): boolean {
+  return source.kind === 'parquet' && source.isOwn === true;
 }
 
-async function describeForeign(engine: FileEngine, source: FileSource, signal?: AbortSignal): Promise<SourceInfo> {
+interface ForeignOptions {
+  /** The description in its metadata. Programs keep metadata of a file when they write other rows or columns. */
+  readonly noted?: SourceInfo | Error | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+async function describeForeign(
+  engine: FileEngine,
+  source: FileSource,
+  { noted, signal }: ForeignOptions = {},
+): Promise<SourceInfo> {
   if (source.kind === 'csv') return describeForeignCsv(engine, source, signal);
   const footer = source.kind === 'parquet' ? await readParquetFooter(source.path) : undefined;
   const needsCopy = footer?.keepsValues === false;
@@ -68,6 +76,8 @@ async function describeForeign(engine: FileEngine, source: FileSource, signal?: 
     rows: await countRows(engine, file, signal),
   });
   const { found, rows } = await (needsCopy ? withExactFooter(engine, footer, look) : look(source));
+  if (noted !== undefined && !(noted instanceof Error) && isStoredAs(noted.schema, found))
+    return noted.rows === rows ? noted : { schema: noted.schema, rows };
   const info = footer
     ? await describeParquet(engine, { path: source.path, found, footer }, signal)
     : foreignInfo(found);
