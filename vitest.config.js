@@ -15,6 +15,8 @@ const SERVER = ['apps/server/test/**', 'packages/client/test/**'];
 const SERVER_TESTS = SERVER.map((folder) => `${folder}/*.test.ts`);
 const SERVER_SETUP = ['apps/server/test/setup.ts'];
 const SETUP = ['test/setup.ts'];
+/** Files that measure the event loop of a server: one after the other, when nothing else runs. */
+const MEASURED = ['apps/server/test/event-loop*.test.ts'];
 /** Long tests; the file beside each has a sample of them. */
 const SLOW = '**/*.slow.test.ts';
 /** Tests of random values run in both tiers: test/tier.ts says how many values in which. */
@@ -60,9 +62,21 @@ export default defineConfig({
         test: {
           name: 'server',
           include: SERVER_TESTS,
-          exclude: [...configDefaults.exclude, SLOW],
+          exclude: [...configDefaults.exclude, SLOW, ...MEASURED],
           setupFiles: [...SETUP, ...SERVER_SETUP],
           isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'measured',
+          include: MEASURED,
+          exclude: [...configDefaults.exclude, SLOW],
+          setupFiles: [...SETUP, ...SERVER_SETUP],
+          maxWorkers: 1,
+          isolate: false,
+          sequence: { groupOrder: 1 },
         },
       },
       {

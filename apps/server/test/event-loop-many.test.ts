@@ -74,48 +74,40 @@ const CALLS: Readonly<Record<string, (tools: Tools) => Promise<void>>> = {
   'a statement over one frame': (tools) => rows(tools, queryOf('select * from t00001')),
 };
 
-describe.runIf(CAN_MEASURE)(
-  `with ${FRAMES} frames, the event loop is kept for at most ${MAX_BLOCK_MS} ms by`,
-  { retry: 4 },
-  () => {
-    let tools: Tools;
-    beforeAll(async () => {
-      const ends: (() => Promise<void>)[] = [];
-      const onEnd = (end: () => Promise<void>): void => void ends.push(end);
-      const folder = await mkdtemp(join(tmpdir(), 'svc-many-'));
-      const args = ['--parquet-path', folder];
-      const first = await startProcess({ args, onEnd });
-      await first.put(handleOf(0), [{ a: 1, b: 'x', c: 2.5 }]);
-      first.child.kill('SIGTERM');
-      await first.exited;
-      const [file = ''] = await readdir(join(folder, 'default'));
-      for (let i = 1; i < FRAMES; i += 1) {
-        await link(join(folder, 'default', file), join(folder, 'default', file.replace(handleOf(0), handleOf(i))));
-      }
-      const server = await startMeasured({ args, onEnd });
-      const channel = createChannel(server.grpcAddress);
-      tools = {
-        server,
-        flights: createClient(flight.FlightServiceDefinition, channel),
-        frames: createClient(FrameServiceDefinition, channel),
-      };
-      return async () => {
-        channel.close();
-        for (const end of ends) await end();
-        await rm(folder, { recursive: true });
-      };
-    }, 120_000);
+describe.runIf(CAN_MEASURE)(`with ${FRAMES} frames, the event loop is kept for at most ${MAX_BLOCK_MS} ms by`, () => {
+  let tools: Tools;
+  beforeAll(async () => {
+    const ends: (() => Promise<void>)[] = [];
+    const onEnd = (end: () => Promise<void>): void => void ends.push(end);
+    const folder = await mkdtemp(join(tmpdir(), 'svc-many-'));
+    const args = ['--parquet-path', folder];
+    const first = await startProcess({ args, onEnd });
+    await first.put(handleOf(0), [{ a: 1, b: 'x', c: 2.5 }]);
+    first.child.kill('SIGTERM');
+    await first.exited;
+    const [file = ''] = await readdir(join(folder, 'default'));
+    for (let i = 1; i < FRAMES; i += 1) {
+      await link(join(folder, 'default', file), join(folder, 'default', file.replace(handleOf(0), handleOf(i))));
+    }
+    const server = await startMeasured({ args, onEnd });
+    const channel = createChannel(server.grpcAddress);
+    tools = {
+      server,
+      flights: createClient(flight.FlightServiceDefinition, channel),
+      frames: createClient(FrameServiceDefinition, channel),
+    };
+    return async () => {
+      channel.close();
+      for (const end of ends) await end();
+      await rm(folder, { recursive: true });
+    };
+  }, 120_000);
 
-    test('GET /metrics', async () => {
-      await tools.server.longestBlock();
-      await http('/metrics')(tools);
-      expect(await tools.server.longestBlock()).toBeLessThanOrEqual(MAX_BLOCK_MS);
-    });
+  test('GET /metrics', async () => {
+    expect(await tools.server.longestBlock(() => http('/metrics')(tools))).toBeLessThanOrEqual(MAX_BLOCK_MS);
+  });
 
-    test.each(Object.entries(CALLS))('%s', { ...SLOW, timeout: 180_000 }, async (_, run) => {
-      await tools.server.longestBlock();
-      await run(tools);
-      expect(await tools.server.longestBlock()).toBeLessThanOrEqual(MAX_BLOCK_MS);
-    });
-  },
-);
+  test.each(Object.entries(CALLS))('%s', { ...SLOW, timeout: 180_000 }, async (_, run) => {
+    expect(await tools.server.longestBlock(() => run(tools))).toBeLessThanOrEqual(MAX_BLOCK_MS);
+  });
+});

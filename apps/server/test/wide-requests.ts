@@ -46,6 +46,13 @@ const HANDLES = ['wide', 'new', 'old', 'lines', 'parquet'];
 /** Prepares a request about frames of many columns, and returns the part of it that is measured. */
 export type Prepare = (wide: WideServer) => Promise<() => Promise<unknown>> | (() => Promise<unknown>);
 
+export function longestBlockOf(prepare: Prepare, wide: WideServer): Promise<number> {
+  return wide.server.longestBlock(
+    (run) => run(),
+    () => prepare(wide),
+  );
+}
+
 const CSV = 'text/csv';
 const JSON_ROWS = 'application/json';
 const NDJSON = 'application/x-ndjson';
