@@ -75,6 +75,9 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, SLOW],
           setupFiles: [...SETUP, ...SERVER_SETUP],
           maxWorkers: 1,
+          // Each request is tried several times if others take its time.
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
           isolate: false,
           sequence: { groupOrder: 1 },
         },

@@ -6,6 +6,8 @@ export interface ServerChild {
   readonly pid: number;
   /** Its resident memory. */
   readonly mb: number;
+  /** True once it handles SIGHUP, the last signal for which it sets a handler when it starts. */
+  readonly handlesSignals: boolean;
 }
 
 /** Returns the children of a server, on Linux. */
@@ -16,7 +18,10 @@ export function childrenOf({ child }: ServerProcess): readonly ServerChild[] {
       try {
         const status = readFileSync(`/proc/${pid}/status`, 'utf8');
         const isChild = new RegExp(`^PPid:\\s+${child.pid}$`, 'm').test(status);
-        return isChild ? [{ pid: Number(pid), mb: Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024 }] : [];
+        if (!isChild) return [];
+        const mb = Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024;
+        const caught = BigInt(`0x${/^SigCgt:\s+(\w+)/m.exec(status)?.[1] ?? '0'}`);
+        return [{ pid: Number(pid), mb, handlesSignals: (caught & 1n) === 1n }];
       } catch {
         // It has ended.
         return [];

@@ -315,6 +315,7 @@ describe('the end', () => {
     await expect
       .poll(async () => ((await (await server.fetch('/queries')).json()) as { queries: unknown[] }).queries)
       .toHaveLength(1);
+    await expect.poll(() => childrenOf(server).every(({ handlesSignals }) => handlesSignals)).toBe(true);
     const children = childrenOf(server);
     expect(children).not.toEqual([]);
     for (const { pid } of children) process.kill(pid, 'SIGINT');

@@ -9,7 +9,7 @@ test('a server with busy clients stops in order: no request is cut, and no ackno
 });
 
 test('a client that reads late gets all responses to what it sent before the stop', async () => {
-  const server = await startProcess();
+  const server = await startProcess({ env: { SERVICE_SERVER_SHUTDOWN_GRACE_MS: '60000' } });
   const rows = Array.from({ length: 50_000 }, (_, id) => ({ id }));
   await server.put('t', rows);
   const read = '/exec?handle=t&fmt=json';

@@ -23,6 +23,9 @@ interface Asked {
   readonly body?: string;
 }
 
+/** Enough for a busy machine to answer what it has accepted. */
+const GRACE_MS = 30_000;
+
 /** The load during a stop. */
 export interface StopLoad {
   /** The number of writers of new frames, and of readers of one frame. */
@@ -39,7 +42,11 @@ export interface StopLoad {
  */
 export async function stopUnderLoad({ clientsOfEach, rows, drainDelayMs }: StopLoad): Promise<void> {
   const dataDir = join(tomlFile(''), '..', 'data');
-  const env = { SERVICE_DATA_DIR: dataDir, SERVICE_SERVER_DRAIN_DELAY_MS: String(drainDelayMs) };
+  const env = {
+    SERVICE_DATA_DIR: dataDir,
+    SERVICE_SERVER_DRAIN_DELAY_MS: String(drainDelayMs),
+    SERVICE_SERVER_SHUTDOWN_GRACE_MS: String(GRACE_MS),
+  };
   const server = await startProcess({ env });
   const body = `id,x\n${Array.from({ length: rows }, (_, id) => `${id},${id / 7}`).join('\n')}\n`;
   const put = await server.fetch('/frames/big', { method: 'PUT', body, headers: { 'content-type': 'text/csv' } });

@@ -122,7 +122,7 @@ describe('refused calls', () => {
 });
 
 describe('server.first_request_timeout_ms', () => {
-  const SOON = { SERVICE_SERVER_FIRST_REQUEST_TIMEOUT_MS: '500' };
+  const SOON = { SERVICE_SERVER_FIRST_REQUEST_TIMEOUT_MS: '2000' };
 
   test('closes new connections on both listeners, answers a part of a head, and keeps those with a call', async () => {
     const server = await start(SOON);

@@ -109,7 +109,7 @@ test('however busy one network is, there is room for others', async () => {
 });
 
 test('a client without a request is disconnected after a while, one with a request is not', async () => {
-  const { client } = await startServer({ max: 10, firstRequestMs: 500 });
+  const { client } = await startServer({ max: 10, firstRequestMs: 2000 });
   const silent = await client();
   const proven = await client('p');
   await expect.poll(silent.isOpen, { timeout: 20_000 }).toBe(false);

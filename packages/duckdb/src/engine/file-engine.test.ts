@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { access, constants, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { longFrame } from '@svc/frames/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -126,10 +127,11 @@ describe('a request on which DuckDB fails with an INTERNAL error', () => {
 
   test('does not fail others that DuckDB refuses because of it', { tags: ['slow'] }, async () => {
     await engine.warm();
-    // They have started, and send DuckDB more statements when it is broken.
     const setup = ['SELECT sleep_ms(300)'];
     const text = engine.call({ op: 'texts', setup, sql: "SELECT 'other'" });
     const rows = countRows(engine.read({ ...READ, setup }));
+    // They begin before the next turn of the event loop, and send DuckDB more statements when it is broken.
+    await setImmediate();
     await expect(breakChild()).rejects.toThrow(/^INTERNAL Error/);
     expect(await text).toEqual([['other']]);
     expect(await rows).toBe(2_000_000);

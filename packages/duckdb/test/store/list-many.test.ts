@@ -9,7 +9,7 @@ import type { DurableStore } from '../../src/store/durable-store.ts';
 import { rowsOf as sqlRows } from '../../src/testing/sql-fixture.ts';
 import { createStoreFixture, listDescribed, refOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
 
-const COUNT = 200;
+const COUNT = 400;
 const files = createFrameFiles({ tempDirectory: tmpdir() });
 const decoders = createDecoders();
 let fixture: StoreFixture;
