@@ -310,7 +310,7 @@ describe('the end', () => {
   test.runIf(process.platform === 'linux')('Ctrl-C at a terminal, which all processes get, ends no query', async () => {
     const server = await startProcess({ env: { SERVICE_SERVER_SHUTDOWN_GRACE_MS: '60000' } });
     await server.fetch('/exec?engine=local&fmt=json&query=select+1');
-    const sql = 'select count(*) from range(100000) a, range(1000) b where a.range * b.range % 7 = 3';
+    const sql = 'select count(*) from range(100000) a, range(300) b where a.range * b.range % 7 = 3';
     const running = server.fetch(`/exec?engine=local&fmt=json&query=${encodeURIComponent(sql)}`);
     await expect
       .poll(async () => ((await (await server.fetch('/queries')).json()) as { queries: unknown[] }).queries)
