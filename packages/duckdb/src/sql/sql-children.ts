@@ -1,13 +1,11 @@
 import type { ChildExitReason } from '@svc/frames';
 import { onAbort, ServiceError, toServiceError } from '@svc/errors';
 import { createIdleChildren } from './idle-children.ts';
-import { limitOf, LONG_LEVEL } from './levels.ts';
 import type { SqlChild } from './sql-child.ts';
 import { startClock, whenReached } from './statement-clock.ts';
-import { createSqlScheduler, type SchedulerOptions, type Slot } from './sql-scheduler.ts';
-import type { SlotRequest } from './wait-queue.ts';
+import { createSqlQueue, longAfterMs, type QueueOptions, type Slot, type SlotRequest } from './queue.ts';
 
-/** A slot of the scheduler and a child for it. */
+/** A slot of the queue and a child for it. */
 export interface ChildSlot extends Pick<Slot, 'interrupted' | 'ranMs' | 'keep'> {
   readonly child: SqlChild;
   /** Starts the clock of the statement. */
@@ -26,7 +24,7 @@ export interface SqlChildren {
 }
 
 /** Options of `createSqlChildren`. */
-export interface SqlChildrenOptions extends SchedulerOptions {
+export interface SqlChildrenOptions extends QueueOptions {
   readonly start: () => SqlChild;
   /** How long an idle child is kept. */
   readonly idleMs: number;
@@ -37,8 +35,7 @@ export interface SqlChildrenOptions extends SchedulerOptions {
 /** Creates the children of an engine. One spare child is always started ahead. */
 export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
   const { start, maxConcurrent, idleMs, startAheadMs } = options;
-  const scheduler = createSqlScheduler(options);
-  const longMs = limitOf(LONG_LEVEL - 1, options.shortMs);
+  const queue = createSqlQueue(options);
   const idle = createIdleChildren(idleMs, end);
   const busy = new Set<SqlChild>();
   const ending = new Set<Promise<void>>();
@@ -50,7 +47,7 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
   }
 
   function startAhead(): void {
-    if (isClosed || scheduler.running >= maxConcurrent) return;
+    if (isClosed || queue.running >= maxConcurrent) return;
     try {
       idle.add(idle.take(isUnused) ?? start());
     } catch {
@@ -63,7 +60,7 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
     child.tenant = tenant;
     busy.add(child);
     // Keep as many as can be used, and the spare one. End the others.
-    while (scheduler.running + idle.size > maxConcurrent + 1) {
+    while (queue.running + idle.size > maxConcurrent + 1) {
       const surplus = idle.take((one) => !isUnused(one)) ?? idle.take(() => true);
       if (surplus !== undefined) end(surplus, 'idle');
     }
@@ -95,14 +92,14 @@ export function createSqlChildren(options: SqlChildrenOptions): SqlChildren {
   else setTimeout(startAhead, startAheadMs).unref();
   return {
     async take(request, signal) {
-      const slot = await scheduler.wait(request, signal);
+      const slot = await queue.wait(request, signal);
       if (isClosed) {
         slot.end();
         throw new ServiceError('unavailable', 'The engine is closed.');
       }
       const child = childForSlot(request.caller.tenant, slot);
       const release = { end: () => end(child, 'killed'), giveBack: () => void giveBack(child, slot) };
-      return createChildSlot({ child, slot, longMs, ...release });
+      return createChildSlot({ child, slot, longMs: longAfterMs(options.shortMs), ...release });
     },
     size: () => busy.size + idle.size,
     async close() {

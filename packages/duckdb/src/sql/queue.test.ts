@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { CallSource } from '@svc/frames/internal';
-import { createSqlScheduler, type Slot, type SqlScheduler } from './sql-scheduler.ts';
+import { createSqlQueue, type Slot, type SqlQueue } from './queue.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -12,8 +12,8 @@ const clientOf = (connection: string, address = '10.0.0.1', tenant = 'default'):
 });
 
 /** Records statements by name in the order they start, with a + for each time they were interrupted. */
-function createLine(options: Partial<Parameters<typeof createSqlScheduler>[0]> = {}) {
-  const scheduler: SqlScheduler = createSqlScheduler({
+function createLine(options: Partial<Parameters<typeof createSqlQueue>[0]> = {}) {
+  const queue: SqlQueue = createSqlQueue({
     maxConcurrent: 2,
     maxPerTenant: options.maxConcurrent ?? 2,
     maxQueued: 10,
@@ -27,7 +27,7 @@ function createLine(options: Partial<Parameters<typeof createSqlScheduler>[0]> =
 
   async function wait(name: string, caller: CallSource, at: number, ranMs = 0): Promise<void> {
     try {
-      const slot = await scheduler.wait({ caller, order: at, ranMs }, new AbortController().signal);
+      const slot = await queue.wait({ caller, order: at, ranMs }, new AbortController().signal);
       begun.push(name);
       held.set(name, slot);
       const begunAt = performance.now();
@@ -218,11 +218,11 @@ describe('a tenant with callers', () => {
 });
 
 test('a statement that has started no longer listens to its signal', async () => {
-  const scheduler = createSqlScheduler({ maxConcurrent: 1, maxPerTenant: 1, maxQueued: 1, shortMs: 100 });
+  const queue = createSqlQueue({ maxConcurrent: 1, maxPerTenant: 1, maxQueued: 1, shortMs: 100 });
   const { signal } = new AbortController();
   const request = { caller: clientOf('a'), order: 0 };
-  const first = await scheduler.wait(request, signal);
-  const waiting = scheduler.wait(request, signal);
+  const first = await queue.wait(request, signal);
+  const waiting = queue.wait(request, signal);
   expect(getEventListeners(signal, 'abort')).toHaveLength(1);
   first.end();
   await waiting;
