@@ -38,7 +38,7 @@ export type { ChildEnd } from './engine/child-exit.ts';
 export type { ChildLink } from './engine/child-link.ts';
 export type { OnSpans } from './engine/pending-request.ts';
 export { createSqlEngine, type SqlEngineOptions } from './sql/create-sql-engine.ts';
-export type { SqlChildOptions } from './sql/launch-sql-child.ts';
+export type { SqlChildOptions } from './sql/sql-child.ts';
 export type { DescribedFrame, PinnedSource, SqlFrames } from './store/sql-frames.ts';
 export type { FrameVerdict } from './store/verify-frames.ts';
 export type { ProcessIdentity } from './disk/process-identity.ts';

@@ -1,5 +1,12 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism, constants, setPriority } from 'node:os';
 import type { ChildExitReason, StatementMonitor } from '@svc/frames';
 import type { SqlResponses, SqlRequest } from '../wire/sql-requests.ts';
+import { type ChildInDirectory, launchInDirectory } from '../engine/child-directory.ts';
+import { ChildError } from '../engine/child-errors.ts';
+import { type ChildLink, createChildLink, type ResponseHandlers } from '../engine/child-link.ts';
+import { cpuTimeOf } from '../engine/child-watch.ts';
+import { COMMON_SETTINGS, launchProgram } from '../engine/launch-child.ts';
 import {
   download,
   type DownloadOptions,
@@ -8,11 +15,8 @@ import {
   type RequestContext,
   startRequest,
 } from '../engine/pending-request.ts';
-import { type ChildLink, createChildLink, type ResponseHandlers } from '../engine/child-link.ts';
-import { ChildError } from '../engine/child-errors.ts';
-import { cpuTimeOf } from '../engine/child-watch.ts';
-import { launchSqlChild, type SqlChildOptions } from './launch-sql-child.ts';
-import type { ProcessPriority } from './process-priority.ts';
+import { reservedBytes } from '../engine/reserved-bytes.ts';
+import { sqlText } from '../wire/sql-names.ts';
 
 type RequestOf<Op extends SqlRequest['op']> = Extract<SqlRequest, { op: Op }>;
 
@@ -107,4 +111,125 @@ export function createSqlChild(
 function isSpoilt(error: unknown): boolean {
   const failure = error instanceof ChildError ? error.failure : undefined;
   return failure?.code === 'sql_fault' && (failure.kind === 'INTERNAL' || failure.kind === 'FATAL');
+}
+
+/** The resource limits of a statement. */
+export interface SqlChildOptions {
+  /** Where statements spill data that does not fit into memory, each into a private directory. */
+  readonly tempDirectory: string;
+  /** The memory limit of one statement. Default 1 GiB. */
+  readonly memoryBytes?: number;
+  /** The spill limit of one statement. Default: ten times its memory. */
+  readonly maxTempBytes?: number;
+  /** The number of threads of one statement. Default: one per core. */
+  readonly threads?: number;
+}
+
+const DEFAULT_MEMORY_BYTES = 1024 ** 3;
+/** Additional memory for Node and everything that DuckDB does not count. */
+const OVERHEAD_BYTES = 512 * 1024 ** 2;
+/** The stack of a thread, which the system counts in full. */
+const THREAD_BYTES = 8 * 1024 ** 2;
+/** The system also counts freed memory that the allocator keeps for reuse. */
+const COUNTED_AGAIN = 1.5;
+/** Enough for one statement and the one that interrupts it. */
+const POOL_THREADS = 4;
+
+/** A child for client SQL, with its directory. */
+interface LaunchedSqlChild extends ChildInDirectory {
+  /** Whether another statement could still get its full memory: DuckDB does not always return what earlier ones used. */
+  hasRoom(): boolean;
+  readonly priority: ProcessPriority;
+}
+
+/** Starts a child for client SQL, in a private directory that is removed when it exits. */
+function launchSqlChild(options: SqlChildOptions): LaunchedSqlChild {
+  const { tempDirectory, memoryBytes = DEFAULT_MEMORY_BYTES, threads = availableParallelism() } = options;
+  const { maxTempBytes = 10 * memoryBytes } = options;
+  const maxBytes = COUNTED_AGAIN * memoryBytes + threads * THREAD_BYTES + OVERHEAD_BYTES;
+  const launched = launchInDirectory(tempDirectory, DIRECTORY_PREFIX, (directory) =>
+    launchProgram({
+      settings: {
+        settings: [
+          ...COMMON_SETTINGS,
+          `SET memory_limit = '${memoryBytes}B'`,
+          `SET temp_directory = ${sqlText(directory)}`,
+          `SET max_temp_directory_size = '${maxTempBytes}B'`,
+          `SET threads = ${threads}`,
+          'SET GLOBAL errors_as_json = true',
+        ],
+        isLocked: true,
+      },
+      maxBytes,
+      poolThreads: POOL_THREADS,
+      directory,
+    }),
+  );
+  const { pid } = launched.process;
+  return {
+    ...launched,
+    hasRoom: () => pid === undefined || countedBytes(pid) <= maxBytes - memoryBytes,
+    priority: pid === undefined ? NO_PRIORITY : processPriority(pid),
+  };
+}
+
+/** For a process that could not be started. */
+const NO_PRIORITY: ProcessPriority = { lower: () => undefined, restore: () => true };
+
+/** The name prefix of these children's directories. */
+export const DIRECTORY_PREFIX = 'svc-sql-';
+
+const { PRIORITY_NORMAL, PRIORITY_BELOW_NORMAL } = constants.priority;
+
+/** The CPU priority of another process. */
+export interface ProcessPriority {
+  /** Lowers it below normal. */
+  lower(): void;
+  /** Restores it to normal. Returns false if the system does not allow it: on Linux this needs a privilege. */
+  restore(): boolean;
+}
+
+/** Controls the priority of a process, which must be normal at first. */
+export function processPriority(pid: number): ProcessPriority {
+  let isLow = false;
+  return {
+    lower() {
+      isLow = true;
+      setAll(pid, PRIORITY_BELOW_NORMAL);
+    },
+    restore() {
+      if (isLow) isLow = !setAll(pid, PRIORITY_NORMAL);
+      return !isLow;
+    },
+  };
+}
+
+/** Sets the priority of a process. Returns whether it succeeded. */
+function setAll(pid: number, priority: number): boolean {
+  try {
+    for (const id of threadsOf(pid)) setPriority(id, priority);
+    return true;
+  } catch {
+    // The process has exited, or the system does not allow it.
+    return false;
+  }
+}
+
+/** The ids to set the priority of: on Linux each thread has its own, elsewhere only the process. */
+function threadsOf(pid: number): readonly number[] {
+  if (process.platform !== 'linux') return [pid];
+  return readdirSync(`/proc/${pid}/task`).map(Number);
+}
+
+/**
+ * The memory of a child as the system counts it, without the space that Node reserves; 0 if the system does not report
+ * it.
+ */
+export function countedBytes(pid: number): number {
+  try {
+    const [, kibibytes] = /^VmData:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+    return Math.max(0, Number(kibibytes ?? 0) * 1024 - reservedBytes());
+  } catch {
+    return 0;
+  }
 }

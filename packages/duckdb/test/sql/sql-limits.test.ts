@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { identifyProcess, type ProcessIdentity } from '../../src/disk/process-identity.ts';
 import { callOf, createSqlFixture, rowsOf, type SqlFixture } from '../../src/testing/sql-fixture.ts';
 import { sqlChildPids } from '../../src/testing/sql-processes.ts';
-import { countedBytes } from '../../src/sql/counted-bytes.ts';
+import { countedBytes } from '../../src/sql/sql-child.ts';
 import { ENDLESS, foldersOfChildren, hasProc, holdSlot, ownEngine } from '../own-engine.ts';
 
 let fixture: SqlFixture;
