@@ -42,7 +42,7 @@ export { CONTENT_CODINGS, type ContentCoding } from './content-coding.ts';
 export { streamFromTable } from './decode/adopt-batch.ts';
 export { decompressBody, type DecompressOptions } from './decode/body/decompress-body.ts';
 export { createDecoders, type Decoders, type DecodersOptions } from './decode/decoders.ts';
-export type { LinePrecision } from './decode/lines/precision.ts';
+export type { LinePrecision } from './decode/lines/line-numbers.ts';
 export { encodeArrowStream } from './encode/arrow-stream.ts';
 export { encodeCsv } from './encode/csv.ts';
 export type { ChunkOptions } from './encode/encode-rows.ts';

@@ -4,7 +4,7 @@ import { createFrameBudget } from '../src/decode/limits.ts';
 import { fitLines } from '../src/decode/lines/fit-lines.ts';
 import { createLineDecoder } from '../src/decode/lines/line-decoder.ts';
 import type { LineTable } from '../src/decode/lines/line-table.ts';
-import type { LinePrecision } from '../src/decode/lines/precision.ts';
+import type { LinePrecision } from '../src/decode/lines/line-numbers.ts';
 import { encodeJsonTable } from '../src/encode/json-table.ts';
 
 /** The time of lines without one. */

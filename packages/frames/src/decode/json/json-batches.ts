@@ -1,10 +1,8 @@
 import type { ColumnData } from '../../columns/column-data.ts';
 import type { IsWorking } from '../decode-steps.ts';
-import { bitsOf, offsetsOf, slotsOf, validityOf } from './json-buffers.ts';
-import { itemsOf, type JsonColumn, type JsonSegment, TAG } from './json-column.ts';
+import { bitsOf, integerAt, offsetsOf, slotsOf, textOf, validityOf } from './json-text.ts';
+import { itemsOf, type JsonColumn, type JsonSegment, kindOf, TAG } from './json-column.ts';
 import { type JsonMemory, showProgress } from './json-memory.ts';
-import { integerAt, textOf } from './json-text.ts';
-import { kindOf } from './json-types.ts';
 import { Misfit, misfitError } from './misfit.ts';
 import type { JsonRowGroup } from './json-rows.ts';
 import { typedDataOf } from './typed-batches.ts';

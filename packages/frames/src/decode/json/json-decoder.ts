@@ -7,7 +7,7 @@ import type { JsonLayout } from './json-cursor.ts';
 import { createJsonMemory, type JsonMemory } from './json-memory.ts';
 import { createJsonRowReader, type JsonRowReader } from './json-rows.ts';
 import type { JsonTarget } from './json-target.ts';
-import { schemaOf } from './json-types.ts';
+import { schemaOf } from './json-column.ts';
 
 /** Options of the decoders. */
 export interface JsonOptions {

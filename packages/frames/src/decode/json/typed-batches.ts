@@ -3,14 +3,12 @@ import { typeOf } from '../../arrow-types.ts';
 import { columnTypeName } from '../../column-types.ts';
 import type { ColumnData } from '../../columns/column-data.ts';
 import type { IsWorking } from '../decode-steps.ts';
-import { bitsOf, offsetsOf, validityOf } from './json-buffers.ts';
-import { TAG } from './json-column.ts';
+import { bitsOf, offsetsOf, textOf, validityOf } from './json-text.ts';
+import { TAG, type TypedSegment } from './json-column.ts';
 import { showProgress } from './json-memory.ts';
-import { textOf } from './json-text.ts';
 import { Misfit, requireKinds } from './misfit.ts';
 import { base64Of, fixedBinaryOf, uuidsOf } from './typed-binary.ts';
 import { decimalsOf, floatsOf, integersOf } from './typed-numbers.ts';
-import type { TypedSegment } from './typed-segment.ts';
 import { datesOf, intervalsOf, durationsOf, timesOf, timestampsOf } from './typed-times.ts';
 
 type Buffers = Pick<ColumnData, 'values' | 'offsets' | 'children'>;

@@ -1,9 +1,8 @@
 import type { ColumnData, Values } from '../../columns/column-data.ts';
-import { TAG } from './json-column.ts';
+import { TAG, type TypedSegment } from './json-column.ts';
 import { allocateCounted, trimmed } from './json-memory.ts';
 import { stringAt } from './json-text.ts';
 import { misfitAt, requireKinds } from './misfit.ts';
-import type { TypedSegment } from './typed-segment.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;

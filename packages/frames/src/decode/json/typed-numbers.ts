@@ -1,13 +1,11 @@
 import { type Decimal, type Float, type Int, Precision } from 'apache-arrow';
 import { columnTypeName } from '../../column-types.ts';
 import type { Values } from '../../columns/column-data.ts';
-import { slotsOf } from './json-buffers.ts';
-import { type JsonSegment, TAG } from './json-column.ts';
+import { integerAt, slotsOf, stringAt } from './json-text.ts';
+import { type JsonSegment, TAG, type TypedSegment } from './json-column.ts';
 import { allocateCounted } from './json-memory.ts';
-import { integerAt, stringAt } from './json-text.ts';
 import { misfitAt, requireKinds } from './misfit.ts';
-import type { TypedSegment } from './typed-segment.ts';
-import { standsForWhole } from './whole-floats.ts';
+import { standsForWhole } from './json-scalars.ts';
 
 const SIGNED = (1 << TAG.long) | (1 << TAG.negative);
 const UNSIGNED = (1 << TAG.long) | (1 << TAG.ulong);

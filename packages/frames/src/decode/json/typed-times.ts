@@ -1,10 +1,9 @@
 import { type Time, TimeUnit } from 'apache-arrow';
 import type { Values } from '../../columns/column-data.ts';
 import { infinityOf, parsePeriod, parseTime, parseTimestamp } from './iso-times.ts';
-import { TAG } from './json-column.ts';
+import { TAG, type TypedSegment } from './json-column.ts';
 import { allocateCounted } from './json-memory.ts';
 import { misfitAt, requireKinds } from './misfit.ts';
-import type { TypedSegment } from './typed-segment.ts';
 
 const UNITS_PER_SECOND: Readonly<Record<TimeUnit, number>> = {
   [TimeUnit.SECOND]: 1,

@@ -1,4 +1,4 @@
-import { INCOMPLETE } from './line-error.ts';
+import { ServiceError } from '@svc/errors';
 
 /** The classes of bytes that have a meaning outside of quotes. */
 export const CLASS = { comma: 1, space: 2, equals: 4, newline: 8, backslash: 16, return: 32, quote: 64 } as const;
@@ -141,3 +141,16 @@ export function isToken({ bytes, start, end }: Token, expected: Uint8Array): boo
   for (let i = expected.length - 1; i >= 0; i--) if (bytes[start + i] !== expected[i]) return false;
   return true;
 }
+
+/** A fault in line protocol. It names the line, from 1. */
+export class LineError extends ServiceError {
+  readonly line: number;
+
+  constructor(line: number, reason: string, hint: string) {
+    super('invalid_data', `Line ${line}: ${reason}`, { hint });
+    this.line = line;
+  }
+}
+
+/** Thrown if the bytes end within a line. */
+export const INCOMPLETE: Error = new Error('The line continues beyond the bytes received so far.');

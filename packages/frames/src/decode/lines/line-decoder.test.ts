@@ -18,7 +18,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { cellsOf, decodeLines, lineBudget, NOW } from '../../../test/line-cells.ts';
 import { fitLines } from './fit-lines.ts';
-import type { LineError } from './line-error.ts';
+import type { LineError } from './line-cursor.ts';
 
 const errorOf = (work: () => unknown): Partial<LineError> => {
   try {

@@ -1,11 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { ByteBudget } from '../../byte-budget.ts';
 import { allocate } from '../limits.ts';
-import { createToken, type LineCursor } from './line-cursor.ts';
-import { INCOMPLETE, LineError } from './line-error.ts';
-import type { Halves } from './line-numbers.ts';
+import { createToken, INCOMPLETE, type LineCursor, LineError } from './line-cursor.ts';
+import { type Halves, LINE_PRECISIONS, type LinePrecision } from './line-numbers.ts';
 import type { LineTable } from './line-table.ts';
-import { LINE_PRECISIONS, type LinePrecision } from './precision.ts';
 import { type LineState, readLine } from './read-line.ts';
 
 /** Options of `createLineDecoder`. */

@@ -3,8 +3,7 @@ import type { ByteBudget } from '../../byte-budget.ts';
 import { type Handle, isHandle } from '../../handle.ts';
 import { allocateCounted, MAX_COLUMNS } from '../limits.ts';
 import { createLineColumn, type LineColumn, type LineKind, putHalves, toDoubles } from './line-column.ts';
-import { isToken, textOf, type Token } from './line-cursor.ts';
-import { LineError } from './line-error.ts';
+import { isToken, LineError, textOf, type Token } from './line-cursor.ts';
 import type { Halves } from './line-numbers.ts';
 
 /** The column of the time of a line. */
