@@ -102,6 +102,9 @@ function engineOf({ driver }: Cluster, frames: PinnableFrames, options: Partial<
   return createDriverEngine({ driver, dialect: 'spark', readsFiles: true }, { frames, locate, ...options });
 }
 
+const unseenTrades = (refusal: string) =>
+  [refusal, 'scheduler_failed', 'The scheduler does not see the frame "trades".'] as const;
+
 async function valuesOf(result: { readonly batches: AsyncIterable<RecordBatch> }): Promise<unknown[]> {
   const values: unknown[] = [];
   for await (const batch of result.batches) values.push(...(batch.getChildAt(0)?.toArray() ?? []));
@@ -178,24 +181,40 @@ describe('a statement', () => {
     });
   });
 
-  test.each([
+  test.each<readonly [refusal: string, code: string, message: string]>([
     ['There is no frame "trades".', 'scheduler_failed', 'The scheduler does not see the frame "trades".'],
     [
       "table 'datafusion.public.trades' not found",
       'scheduler_failed',
       'The scheduler does not see the frame "trades".',
     ],
-    ['There is no frame "quotes".', 'invalid_sql', 'There is no frame "quotes".'],
-    ['trades has no column x.', 'invalid_sql', 'trades has no column x.'],
+    ...['Table not found: trades', 'no such table: trades', 'relation "trades" does not exist'].map(unseenTrades),
+    ...['table does not exist [table=TRADES]', "Table `db`.`trades` doesn't exist"].map(unseenTrades),
+    ...["Unknown table 'db.trades'", 'Table with name trades does not exist!\nDid you mean "quotes"?'].map(
+      unseenTrades,
+    ),
+    ...[
+      'There is no frame "quotes".',
+      'trades has no column x.',
+      // `a` and `trades` are frames; the missing ones have other names.
+      'Table with name quotes does not exist!\nDid you mean "trades"?\n\nLINE 1: SELECT * FROM a, trades, quotes',
+      'Table with name trades2 does not exist!',
+      "table 'datafusion.public.my_trades' not found",
+      'Referenced column "price" not found in FROM clause!\nCandidate bindings: "trades.x"',
+      "Column 'x' not found in table 'trades'",
+      'column "x" of relation "trades" does not exist',
+      'Scalar Function with name trades does not exist!',
+      'Table Function with name trades does not exist!',
+    ].map((refusal) => [refusal, 'invalid_sql', refusal] as const),
   ])('on the tables of another engine, %j is %s', async (refusal, code, message) => {
     const { driver } = createCluster({});
-    const { frames, pinned } = createFrames({ trades: 3 });
+    const { frames, pinned } = createFrames({ a: 3, trades: 3 });
     const fail = (): Promise<never> => Promise.reject(new ServiceError('invalid_sql', refusal));
     const engine = createDriverEngine(
       { driver: { ...driver, query: fail, describe: fail }, dialect: 'standard', readsFiles: false },
       { frames, locate: () => undefined },
     );
-    const sql = 'SELECT * FROM trades, quotes';
+    const sql = 'SELECT * FROM a, trades, quotes';
     await expect(engine.query(callOf(), sql)).rejects.toMatchObject({ code, message, query: sql });
     await expect(engine.describe(callOf(), sql)).rejects.toMatchObject({ code, message });
     // Frames of other tenants are not told apart from those that do not exist.

@@ -69,13 +69,13 @@ export function createDriverEngine({ driver, dialect, readsFiles }: EngineParts,
     { statement: { sql, tenant }, tables }: RunningStatement,
   ): Promise<ServiceError> {
     const failure = toStatementError(error, sql);
-    if (readsFiles || failure.code !== 'invalid_sql' || !MISSING.test(failure.message)) return failure;
-    for (const { name } of tables.filter((table) => failure.message.includes(table.name))) {
-      const pin = await frames.pin({ tenant, name: name.toLowerCase() });
-      pin?.release();
-      if (pin !== undefined) return unseenFrame(pin.handle, failure);
-    }
-    return failure;
+    const missing = readsFiles || failure.code !== 'invalid_sql' ? undefined : missingTable(failure.message);
+    const isMissing = (name: string): boolean => missing === name || missing?.endsWith(`.${name}`) === true;
+    const name = tables.map((table) => table.name.toLowerCase()).find(isMissing);
+    if (name === undefined) return failure;
+    const pin = await frames.pin({ tenant, name });
+    pin?.release();
+    return pin === undefined ? failure : unseenFrame(pin.handle, failure);
   }
 
   return {
@@ -146,9 +146,20 @@ async function readResult(
   return { schema, batches: batches(), close: () => running.end(stop()) };
 }
 
-/** How engines say that they have no such table. */
-const MISSING =
-  /\b(?:no (?:frame|such table|table)|not found|(?:does not|doesn't) exist|unknown (?:table|relation))\b/i;
+/** How engines say that they have no such table. Its columns have errors of their own. */
+const MISSING = [
+  /(?<!\bof )\b(?:table|view|relation|object)(?: with name)?:?\s+(\S+)\s+(?:(?:was |is )?not found|(?:does not|doesn't) exist)/i,
+  /\b(?:no (?:frame|such table|table)|unknown (?:table|relation)|table (?:not found|does not exist)):?\s+(\S+)/i,
+];
+
+/** Returns the table that an engine does not have, perhaps with the names of its schema, in lower case. */
+function missingTable(message: string): string | undefined {
+  const [found] = MISSING.flatMap((pattern) => pattern.exec(message)?.[1] ?? []);
+  return found
+    ?.replaceAll(/["'`[\]]|[.,;:!?]+$/g, '')
+    .replace(/^table=/, '')
+    .toLowerCase();
+}
 
 function unseenFrame(handle: string, { query, cause }: ServiceError): ServiceError {
   return schedulerFailed(`The scheduler does not see the frame ${quoted(handle)}.`, {
