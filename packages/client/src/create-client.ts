@@ -58,8 +58,10 @@ export function createClient(options: ClientOptions): Client {
     put: (handle, data, upload) => write(http, { method: 'PUT', handle }, data, { ...upload, arrow }),
     append: (handle, data, upload) => write(http, { method: 'POST', handle }, data, { ...upload, arrow }),
     create: (data, upload) => write(http, { method: 'POST', handle: undefined }, data, { ...upload, arrow }),
-    keep: async (sql, keep = {}) =>
-      writtenFrame((await sendSql(http, keepRequest(sql, keep), keep.onProgress)).response),
+    async keep(sql, keep = {}) {
+      const { engine = await onlyEngine(keep.signal) } = keep;
+      return writtenFrame((await sendSql(http, keepRequest(sql, { ...keep, engine }), keep.onProgress)).response);
+    },
     list: (list) => listFrames(http, list),
     describe: (handle, call) => describeFrame(http, handle, call),
     setTtl: (handle, ttl, call) => setFrameTtl(http, handle, ttl, call),

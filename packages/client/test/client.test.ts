@@ -322,16 +322,26 @@ describe('SQL', () => {
   test('asks for the engines once, and names none if the server has several or does not say', async () => {
     const asked: string[] = [];
     const ask = (info: Response): Client => {
-      const fake: typeof fetch = async (input) => {
+      const fake: typeof fetch = async (input, init) => {
         const { pathname, searchParams } = new URL(input instanceof Request ? input.url : input);
-        asked.push(`${pathname} ${searchParams.get('engine')}`);
+        const body = pathname === '/frames' ? await new Response(init?.body).json() : undefined;
+        asked.push(`${pathname} ${body?.engine ?? searchParams.get('engine')}`);
         return pathname === '/info' ? info.clone() : Response.json({ columns: [], dataset: [], count: 0 });
       };
       return createClient({ url: 'http://localhost', fetch: fake });
     };
     const one = ask(Response.json({ engines: ['scheduler'] }));
     for (const options of [{}, {}, { engine: 'local' as const }]) await (await one.query('x', options)).rows();
-    expect(asked.splice(0)).toEqual(['/info null', '/exec scheduler', '/exec scheduler', '/exec local']);
+    await one.keep('x');
+    await one.keep('x', { engine: 'local' });
+    expect(asked.splice(0)).toEqual([
+      '/info null',
+      '/exec scheduler',
+      '/exec scheduler',
+      '/exec local',
+      '/frames scheduler',
+      '/frames local',
+    ]);
     for (const info of [Response.json({ engines: ['local', 'tsdb'] }), Response.json({}, { status: 404 })]) {
       await (await ask(info).query('x')).rows();
       expect(asked.splice(0)).toEqual(['/info null', '/exec null']);
