@@ -10,6 +10,7 @@ import { quoted } from '@svc/errors/internal';
 import { createDecoders } from '@svc/frames';
 import { HealthDefinition, reflectionV1, reflectionV1alpha } from '@svc/proto';
 import type { EngineName, Service } from '@svc/service';
+import { defaultOf } from '@svc/service/internal';
 import { createServer, type Server as NiceServer } from 'nice-grpc';
 import { beginCalls } from './begin-calls.ts';
 import { AUTHORIZATION_KEY } from './call-credentials.ts';
@@ -52,7 +53,7 @@ export interface GrpcServerOptions {
   readonly onHandshakeFailure?: ((failure: HandshakeFailure) => void) | undefined;
   /** How long a connection may stay open without a call. Default 600 000. */
   readonly connectionIdleMs?: number;
-  /** The engine of Flight SQL statements that name none. Default `local`. */
+  /** The engine of Flight SQL statements that name none. Default: the only one of the service, else `local`. */
   readonly defaultEngine?: EngineName;
   /** The port of the HTTP API, for the response to HTTP/1.1 clients. Default: it names none. */
   readonly httpPort?: number;
@@ -93,7 +94,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   // It prints the values of metadata that it cannot accept to stderr, such as a token with a character too many.
   setLogVerbosity(logVerbosity.NONE);
   const { service, maxConnections = 100, maxMessageBytes = 64 * 1024 * 1024 } = options;
-  const { idleTimeoutMs = 60_000, minUploadBytesPerSecond: minBytesPerSecond = 100, defaultEngine = 'local' } = options;
+  const { idleTimeoutMs = 60_000, minUploadBytesPerSecond: minBytesPerSecond = 100 } = options;
+  const { defaultEngine = defaultOf(service.engines) } = options;
   const pace = { idleTimeoutMs, minBytesPerSecond };
   const calls = createCalls({
     ...service,

@@ -10,13 +10,13 @@ export function sqlFrom(sql: string): string {
   throw new ServiceError('invalid_argument', 'The field sql is empty.', { hint: 'Set sql to one SQL statement.' });
 }
 
-/** Returns the engine that runs a statement. */
-export function engineFrom(engine: string): EngineName {
+/** Returns the engine that runs a statement; undefined if the client names none. */
+export function engineFrom(engine: string): EngineName | undefined {
   return nameFrom(engine, ENGINE_NAMES);
 }
 
-/** Returns the engine whose result is stored. */
-export function keepEngineFrom(engine: string): SqlTarget {
+/** Returns the engine whose result is stored; undefined if the client names none. */
+export function keepEngineFrom(engine: string): SqlTarget | undefined {
   return nameFrom(engine, SQL_TARGETS);
 }
 
@@ -44,8 +44,9 @@ function bigintPart(value: bigint): Partially<SqlValueMessage> {
   return isLong ? { intValue: value } : { typedValue: { type: 'HUGEINT', text: String(value) } };
 }
 
-function nameFrom<Name extends SqlTarget>(engine: string, names: readonly (Name | 'local')[]): Name | 'local' {
-  const known = engine === '' ? 'local' : names.find((name) => name === engine);
+function nameFrom<Name extends SqlTarget>(engine: string, names: readonly Name[]): Name | undefined {
+  if (engine === '') return undefined;
+  const known = names.find((name) => name === engine);
   if (known !== undefined) return known;
   throw new ServiceError('invalid_argument', `There is no engine ${quoted(engine)}.`, {
     hint: `Set engine to ${names.join(' or ')}, or leave it out.`,

@@ -16,14 +16,19 @@ export function createQueryMethods({
       const call = current();
       const engine = engineFrom(request.engine);
       const params = request.params.map(sqlValueFrom);
-      const result = await service.query(call, sqlFrom(request.sql), { engine, params, ...partFrom(request) });
+      const result = await service.query(call, sqlFrom(request.sql), {
+        ...(engine && { engine }),
+        params,
+        ...partFrom(request),
+      });
       const onBytes = (bytes: number): void => result.sent(bytes);
       yield* closingWith(call, result, chunkMessages(call, result, onBytes));
     },
 
     async keepQuery({ sql, params, engine, handle, ifAbsent, ifVersion, ttlSeconds }) {
+      const target = keepEngineFrom(engine);
       const { info, created } = await service.keepQuery(current(), sqlFrom(sql), {
-        engine: keepEngineFrom(engine),
+        ...(target && { engine: target }),
         params: params.map(sqlValueFrom),
         ...(handle === '' ? {} : { handle }),
         ...(ifAbsent ? { ifAbsent } : {}),

@@ -3,7 +3,7 @@ import http2 from 'node:http2';
 import { connect } from 'node:net';
 import { createMemoryStore, type Engine } from '@svc/frames';
 import { FrameServiceDefinition, type PutFrameTarget } from '@svc/proto';
-import { createService, type EventOf, type Service, type ServiceEvent } from '@svc/service';
+import { createService, type EngineName, type EventOf, type Service, type ServiceEvent } from '@svc/service';
 import { type Table, tableFromIPC, tableToIPC } from 'apache-arrow';
 import { type Channel, ClientError, createChannel, createClient, Metadata } from 'nice-grpc';
 import { onTestFinished } from 'vitest';
@@ -24,6 +24,8 @@ export interface TestServer {
 type Overrides = Partial<Service> &
   Omit<GrpcServerOptions, 'service'> & {
     readonly engine?: Engine;
+    /** Default `local`. */
+    readonly engineName?: EngineName;
     /** Takes what ends the server. Default: it ends with the test. */
     readonly onEnd?: (end: () => Promise<void>) => void;
   };
@@ -37,11 +39,12 @@ export async function startServer({
   firstCallMs,
   httpPort,
   engine,
+  engineName,
   onEnd = onTestFinished,
   ...overrides
 }: Overrides = {}): Promise<TestServer> {
   const events: ServiceEvent[] = [];
-  const taken = engine === undefined ? takeService(events) : createTestService(events, engine);
+  const taken = engine === undefined ? takeService(events) : createTestService(events, engine, engineName);
   const service = { ...taken.service, ...overrides };
   const server = createGrpcServer({
     service,
@@ -76,10 +79,10 @@ interface TestService {
   events: ServiceEvent[];
 }
 
-function createTestService(events: ServiceEvent[], engine?: Engine): TestService {
+function createTestService(events: ServiceEvent[], engine?: Engine, engineName: EngineName = 'local'): TestService {
   const service = createService({
     store: createMemoryStore(),
-    ...(engine && { engines: { local: engine } }),
+    ...(engine && { engines: { [engineName]: engine } }),
     observe: (event) => void created.events.push(event),
   });
   const created: TestService = { service, events };

@@ -10,6 +10,11 @@ export function namesOf(engines: Engines): readonly EngineName[] {
   return ENGINE_NAMES.filter((name) => engines[name] !== undefined);
 }
 
+/** Returns the engine of SQL that names none: the only one, else `local`. */
+export function defaultOf(names: readonly EngineName[]): EngineName {
+  return (names.length === 1 ? names[0] : undefined) ?? 'local';
+}
+
 /** Returns an engine; throws if it is not configured. */
 export function engineOf(engines: Engines, name: EngineName): Engine {
   const engine = engines[name];

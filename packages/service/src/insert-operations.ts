@@ -2,7 +2,7 @@ import { ServiceError } from '@svc/errors';
 import { type Call, type FrameRef, type FrameStream, parseHandle } from '@svc/frames';
 import { rowsToInsert } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
-import { engineOf } from './configured-engines.ts';
+import { defaultOf, engineOf, namesOf } from './configured-engines.ts';
 import { eventSource } from './event-source.ts';
 import { shownInfo } from './frame-operations.ts';
 import { limitRows } from './limit-upload.ts';
@@ -51,7 +51,7 @@ export function createInsertOperations(parts: InsertParts): Pick<Service, 'appen
         return insert(call, { ref, schema }, rows, options);
       }),
 
-    appendQuery: (call, name, sql, { engine = 'local', params = [], ...options } = {}) =>
+    appendQuery: (call, name, sql, { engine = defaultOf(namesOf(engines)), params = [], ...options } = {}) =>
       audit.write(call, 'appendQuery', name, async () => {
         begin(call, 'appendQuery', engine);
         const ref = { tenant: call.tenant, handle: parseHandle(name) };

@@ -5,7 +5,7 @@ import type { TsdbProxy, TsdbRequest } from '@svc/tsdb-proxy';
 import { type RecordBatch, tableFromArrays } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { call, serviceWith } from '../test/service-with.ts';
-import { createService, type ServiceEvent } from './index.ts';
+import { createService, type EngineName, type ServiceEvent } from './index.ts';
 
 /** Answers every statement with the same three rows. */
 function createThreeRows(): Engine & { open: number; isClosed: boolean } {
@@ -47,6 +47,29 @@ describe('query', () => {
       code: 'scheduler_not_configured',
     });
     await expect(service.describeQuery(call, 'x')).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
+
+  test('SQL that names no engine runs on the only one, else on local', async () => {
+    const run = async (...names: readonly EngineName[]): Promise<string[]> => {
+      const asked: string[] = [];
+      const engines = names.map((name) => {
+        const engine = createThreeRows();
+        const counted: Engine = {
+          ...engine,
+          query: (...args) => (asked.push(name), engine.query(...args)),
+          describe: (...args) => (asked.push(name), engine.describe(...args)),
+        };
+        return [name, counted];
+      });
+      const service = serviceWith({ engines: Object.fromEntries(engines) });
+      (await service.query(call, 'x')).close();
+      await service.keepQuery(call, 'x', { handle: 'kept' });
+      await service.appendQuery(call, 'kept', 'x');
+      await service.describeQuery(call, 'x');
+      return asked;
+    };
+    expect(await run('scheduler')).toEqual(Array.from({ length: 4 }, () => 'scheduler'));
+    expect(await run('local', 'scheduler')).toEqual(Array.from({ length: 4 }, () => 'local'));
   });
 
   test('a result whose reader pauses for too long is closed, and fails', async () => {

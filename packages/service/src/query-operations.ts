@@ -12,7 +12,7 @@ import {
 } from '@svc/frames';
 import { checkPutConditions } from '@svc/frames/internal';
 import type { Audit } from './audit.ts';
-import { type Engines, engineOf, namesOf } from './configured-engines.ts';
+import { defaultOf, type Engines, engineOf, namesOf } from './configured-engines.ts';
 import type { SqlTarget } from './engine-names.ts';
 import type { Observer } from './events.ts';
 import { limitUpload, limitRows } from './limit-upload.ts';
@@ -48,9 +48,11 @@ type QueryOperations = Pick<Service, 'describeQuery' | 'engines' | 'keepQuery' |
 /** Creates the operations that run SQL and store query results. */
 export function createQueryOperations(parts: QueryParts): QueryOperations {
   const { observe, begin, engines } = parts;
+  const names = namesOf(engines);
+  const byDefault = defaultOf(names);
 
   async function query(call: Call, sql: string, options: QueryFramesOptions = {}): Promise<SqlResult> {
-    const { engine = 'local' } = options;
+    const { engine = byDefault } = options;
     begin(call, 'query', engine);
     const run = engineOf(engines, engine);
     const running = parts.running.begin(call, sql, engine);
@@ -63,8 +65,8 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
   }
 
   /** Runs a statement and stores its result. */
-  async function keep(call: Call, { sql, ref, options }: Keeping): Promise<KeptQuery> {
-    const { engine = 'local', params = [], ...conditions } = options;
+  async function keep(call: Call, { sql, ref, engine, options }: Keeping): Promise<KeptQuery> {
+    const { params = [], ...conditions } = options;
     const put: PutOptions = { ...conditions, quota: parts.quotaOf(call.tenant), origin: call };
     // Do not run a query whose result cannot be stored.
     checkPutConditions(ref, await parts.store.describe(ref), put);
@@ -88,23 +90,23 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
   }
 
   return {
-    engines: namesOf(engines),
+    engines: names,
     query,
 
-    async describeQuery(call, sql, engine = 'local') {
+    async describeQuery(call, sql, engine = byDefault) {
       begin(call, 'describeQuery', engine);
       return engineOf(engines, engine).describe(call, sql);
     },
 
-    async keepQuery(call, sql, options = {}) {
+    async keepQuery(call, sql, { engine = byDefault, ...options } = {}) {
       const name = options.handle ?? createHandle();
       return parts.audit.write(call, 'keepQuery', name, async () => {
-        begin(call, 'keepQuery', options.engine);
+        begin(call, 'keepQuery', engine);
         checkTtl(options.ttlSeconds);
         const handle = parseHandle(name);
         const ref = { tenant: call.tenant, handle };
         const startMs = performance.now();
-        const result = await keep(call, { sql, ref, options });
+        const result = await keep(call, { sql, ref, engine, options });
         const { rows, bytes } = result.info;
         const durationMs = performance.now() - startMs;
         const written = { rows, rowsWritten: rows, bytes, created: result.created };
@@ -147,7 +149,8 @@ function endWithResult(result: QueryResult, query: RunningQuery): SqlResult {
 interface Keeping {
   readonly sql: string;
   readonly ref: FrameRef;
-  readonly options: KeepQueryOptions;
+  readonly engine: SqlTarget;
+  readonly options: Omit<KeepQueryOptions, 'engine'>;
 }
 
 async function keepResult(

@@ -76,7 +76,7 @@ export type PutFrameOptions = Omit<PutOptions, 'quota' | 'signal'>;
 
 /** Options of a query over frames. */
 export interface QueryFramesOptions extends ReadFrameOptions {
-  /** Default `local`. */
+  /** Default: the only one, else `local`. */
   readonly engine?: EngineName;
   /** The values of `?` or `$1`, in order. */
   readonly params?: readonly SqlValue[];
@@ -96,7 +96,7 @@ export interface SqlResult extends QueryResult {
 
 /** Options of `keepQuery`. */
 export interface KeepQueryOptions extends PutFrameOptions {
-  /** The engine or database that runs the SQL. Default `local`. */
+  /** The engine or database that runs the SQL. Default: the only one, else `local`. */
   readonly engine?: SqlTarget;
   /** The values of `?` or `$1`, in order. Not allowed for the time-series database. */
   readonly params?: readonly SqlValue[];
@@ -126,7 +126,7 @@ export interface InsertedRows {
 
 /** Options of `appendQuery`. */
 export interface AppendQueryOptions extends InsertOptions {
-  /** The engine that runs the SQL. Default `local`. */
+  /** The engine that runs the SQL. Default: the only one, else `local`. */
   readonly engine?: EngineName;
   /** The values of `?` or `$1`, in order. */
   readonly params?: readonly SqlValue[];

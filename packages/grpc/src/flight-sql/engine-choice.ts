@@ -17,9 +17,9 @@ export function engineChoice(
   { metadata, header }: { readonly metadata: Metadata; readonly header: Metadata },
   defaultEngine: EngineName,
 ): EngineChoice {
-  const named = metadata.get(ENGINE_KEY) ?? cookieOf(metadata);
+  const named = metadata.get(ENGINE_KEY) ?? cookieOf(metadata) ?? '';
   return {
-    engine: named === undefined || named === '' ? defaultEngine : engineFrom(named),
+    engine: engineFrom(named) ?? defaultEngine,
     remember(engine) {
       header.append('set-cookie', engine === undefined ? `${ENGINE_KEY}=; Max-Age=0` : `${ENGINE_KEY}=${engine}`);
     },

@@ -97,6 +97,17 @@ describe('a query', () => {
     }
   });
 
+  test('that names no engine runs on the only one, also in the frame service', async () => {
+    const engine = createFakeEngine();
+    const { channel, client } = await startServer({ engine, engineName: 'scheduler' });
+    const sql = createFlightClient(channel);
+    const info = await sql.getFlightInfo(queryOf('SELECT 1 AS one'));
+    expect(rowsOf(await getTicket(sql, ticketOf(info)))).toEqual([{ one: 1n }]);
+    await collect(client.query({ sql: 'SELECT 1 AS one' }));
+    expect((await client.keepQuery({ sql: 'SELECT 1 AS one', handle: 'kept' })).created).toBe(true);
+    expect(engine.asked.length).toBeGreaterThanOrEqual(3);
+  });
+
   test('does not run to return its schema', async () => {
     const { sql, engine } = await startSql();
     const { schema } = await sql.getSchema(queryOf('SELECT 1 AS one'));

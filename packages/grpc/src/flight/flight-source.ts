@@ -33,7 +33,7 @@ export function decodeSource(content: Uint8Array): FlightSource {
   if (kind === 'frame') return { kind, handle: Buffer.from(payload).toString() };
   if (kind === 'command') return { kind, command: payload };
   const { sql, params, engine } = QueryRequest.decode(payload);
-  return { kind, sql, params: params.map(sqlValueFrom), engine: engineFrom(engine) };
+  return { kind, sql, params: params.map(sqlValueFrom), engine: engineFrom(engine) ?? 'local' };
 }
 
 function payloadOf(source: FlightSource): Uint8Array {
