@@ -112,3 +112,78 @@ test('a table without rows keeps its columns, also nested ones', async () => {
   const schema = new arrow.Schema([new arrow.Field('l', new arrow.List(new arrow.Field('item', new arrow.Int32())))]);
   expect((await bytesOf(encodeCsv(await served(new arrow.Table(schema))))).toString()).toBe('l\r\n');
 });
+
+describe('a date64 value that is not a whole day is invalid_data', () => {
+  const DAY = 86_400_000n;
+  const dates = (library: typeof arrow, values: readonly bigint[], nullBitmap?: Uint8Array) =>
+    library.makeData({
+      type: new library.DateMillisecond(),
+      length: values.length,
+      nullCount: nullBitmap ? 1 : 0,
+      nullBitmap,
+      data: BigInt64Array.from(values),
+    });
+  const tableOf = (library: typeof arrow, data: arrow.Data) => new library.Table({ a: new library.Vector([data]) });
+  const listOf = (library: typeof arrow, nullBitmap?: Uint8Array) =>
+    library.makeData({
+      type: new library.List(new library.Field('item', new library.DateMillisecond())),
+      length: 2,
+      nullCount: nullBitmap ? 1 : 0,
+      nullBitmap,
+      valueOffsets: Int32Array.of(0, 1, 2),
+      child: dates(library, [0n, -1n]),
+    });
+  const structOf = (library: typeof arrow) =>
+    library.makeData({
+      type: new library.Struct([new library.Field('d', new library.DateMillisecond())]),
+      length: 2,
+      nullCount: 0,
+      children: [dates(library, [0n, -1n])],
+    });
+  const termsOf = (library: typeof arrow) =>
+    library.makeData({
+      type: new library.Dictionary(new library.DateMillisecond(), new library.Int32()),
+      length: 2,
+      nullCount: 0,
+      data: Int32Array.of(0, 2),
+      dictionary: new library.Vector([dates(library, [0n, DAY]), dates(library, [-1n])]),
+    });
+  const refusal = {
+    code: 'invalid_data',
+    message: 'Column "a" of a batch: row 1 has the date64 value -1, which is not a whole day.',
+    hint: expect.stringContaining('Cast the column to date32'),
+  };
+  const FIRST_ONLY = Uint8Array.of(1);
+
+  describe.each([
+    ['this copy', arrow],
+    ['another copy', other],
+  ])('in a table of %s', (_, library) => {
+    test.each([
+      ['a column', dates(library, [0n, -1n])],
+      ['a slice', dates(library, [1n, 0n, -1n]).slice(1, 2)],
+      ['a list', listOf(library)],
+      ['a struct', structOf(library)],
+      ['a dictionary', termsOf(library)],
+    ])('%s', async (_name, data) => {
+      const table = tableOf(library, data);
+      await expect(readRows(await served(table))).rejects.toMatchObject(refusal);
+      await expect(createMemoryStore().put(ref, streamFromTable(table))).rejects.toMatchObject(refusal);
+    });
+
+    test.each([
+      ['a null', dates(library, [DAY, -1n], FIRST_ONLY)],
+      ['a null list', listOf(library, FIRST_ONLY)],
+    ])('but not below %s', async (_name, data) => {
+      expect(await readRows(await served(tableOf(library, data)))).toHaveLength(2);
+    });
+  });
+
+  test('in a table, whatever its size', async () => {
+    const large = [DAY * 106_751_991_167n, -DAY * 106_751_991_167n, 2n ** 63n - 1n, 1n - 2n ** 63n];
+    const { batches } = await served(tableOf(arrow, dates(arrow, large)));
+    for await (const { numRows } of batches) expect(numRows).toBe(4);
+    const broken = tableOf(arrow, dates(arrow, [...large, DAY * 106_751_991_167n + 1n]));
+    await expect(readRows(await served(broken))).rejects.toMatchObject({ code: 'invalid_data' });
+  });
+});

@@ -1,10 +1,13 @@
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { Data, DataType, type RecordBatch, type Schema, type Table, Vector } from 'apache-arrow';
 import { typeOf, valueTypeOf } from '../arrow-types.ts';
 import { columnInfo } from '../column-types.ts';
-import { arrayTypeOf, chunksOf } from '../columns/arrow-data.ts';
+import { arrayTypeOf, chunksOf, offsetsOf, valuesOf } from '../columns/arrow-data.ts';
 import type { Values } from '../columns/column-data.ts';
 import { createRecordBatch } from '../columns/create-record-batch.ts';
 import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
+import { areWholeDays, DATE_HINT, isDate64, isWholeDay } from './check-values.ts';
 import { decodeSchema } from './arrow/arrow-schema.ts';
 import { encodeSchema } from './arrow/arrow-schema-message.ts';
 
@@ -24,8 +27,19 @@ export function adoptSchema(schema: Schema): Schema {
   });
 }
 
-/** Returns a batch of this copy of apache-arrow: the same one if it is, else one with the same buffers. */
+/**
+ * Returns a batch of this copy of apache-arrow: the same one if it is, else one with the same buffers. A date64 value that
+ * is not a whole day is `invalid_data`.
+ */
 export function adoptBatch(batch: RecordBatch): RecordBatch {
+  const adopted = ownBatch(batch);
+  if (checked.has(adopted)) return adopted;
+  for (const [i, field] of adopted.schema.fields.entries()) checkDates(field.name, adopted.data.children[i]);
+  checked.add(adopted);
+  return adopted;
+}
+
+function ownBatch(batch: RecordBatch): RecordBatch {
   const columns: readonly Data[] = batch.data.children;
   if (columns.every(isOwn)) return batch;
   return rebuilt(batches, batch, () => {
@@ -53,6 +67,8 @@ function isOwn({ type }: { readonly type: unknown }): boolean {
 // Encoders recognize what they have already sent by its identity.
 const schemas = new WeakMap<Schema, Schema>();
 const batches = new WeakMap<RecordBatch, RecordBatch>();
+/** Batches whose dates are whole days. */
+const checked = new WeakSet<RecordBatch>();
 const dictionaries = new WeakMap<Vector, Vector>();
 const dictionaryParts = new WeakMap<Data, Data>();
 
@@ -91,4 +107,66 @@ function adoptValues(type: DataType, { values }: { readonly values: Values | und
   const isAligned = values.byteOffset % elements.BYTES_PER_ELEMENT === 0;
   const { buffer, byteOffset, byteLength } = isAligned ? values : values.slice();
   return new elements(buffer, byteOffset, byteLength / elements.BYTES_PER_ELEMENT);
+}
+
+function checkDates(column: string, data: Data | undefined): void {
+  if (data === undefined || !hasBrokenDate(data)) return;
+  for (let row = 0; row < data.length; row++) {
+    const millis = brokenDate(data, row);
+    if (millis === undefined) continue;
+    const fault = `row ${row} has the date64 value ${millis}, which is not a whole day`;
+    throw new ServiceError('invalid_data', `Column ${quoted(column)} of a batch: ${fault}.`, { hint: DATE_HINT });
+  }
+}
+
+/** Whether a column contains a date64 value that is not a whole day; perhaps only the unused value of a null. */
+function hasBrokenDate(data: Data): boolean {
+  const type = typeOf(data);
+  if (isDate64(type)) return !areWholeDays(datesOf(data));
+  const parts: readonly Data[] = DataType.isDictionary(type) ? chunksOf(data.dictionary) : data.children;
+  return parts.some(hasBrokenDate);
+}
+
+/** Returns the first date64 value of a row that is not a whole day. */
+function brokenDate(data: Data, row: number): bigint | undefined {
+  if (!data.getValid(row)) return undefined;
+  const type = typeOf(data);
+  if (isDate64(type))
+    return datesOf(data)
+      .subarray(row, row + 1)
+      .find((millis) => !isWholeDay(millis));
+  for (const [part, from, to] of insideOf(type, data, row)) {
+    for (let at = from; at < to; at++) {
+      const found = brokenDate(part, at);
+      if (found !== undefined) return found;
+    }
+  }
+  return undefined;
+}
+
+function datesOf(data: Data): BigInt64Array {
+  const { buffer, byteOffset, byteLength } = valuesOf(data);
+  return new BigInt64Array(buffer, byteOffset, byteLength / 8);
+}
+
+type Inside = readonly (readonly [part: Data, from: number, to: number])[];
+
+/** Returns the children of a row, or the chunk of its dictionary, and where its values are in them. */
+function insideOf(type: DataType, data: Data, row: number): Inside {
+  const parts: readonly Data[] = data.children;
+  if (DataType.isDictionary(type)) return inDictionary(chunksOf(data.dictionary), Number(valuesOf(data)[row]));
+  const hasOffsets = DataType.isList(type) || DataType.isLargeList(type) || DataType.isMap(type);
+  const offsets = hasOffsets ? offsetsOf(data) : undefined;
+  const perRow = DataType.isFixedSizeList(type) ? type.listSize : 1;
+  const startOf = (at: number): number => (offsets ? Number(offsets[at]) : at * perRow);
+  return parts.map((part) => [part, startOf(row), startOf(row + 1)]);
+}
+
+function inDictionary(chunks: readonly Data[], index: number): Inside {
+  let start = 0;
+  for (const chunk of chunks) {
+    if (index < start + chunk.length) return [[chunk, index - start, index - start + 1]];
+    start += chunk.length;
+  }
+  return [];
 }

@@ -26,7 +26,9 @@ export function checkValues(field: Field, column: ColumnData, { dictionary, faul
   }
 }
 
-const DATE_HINT = 'A date64 value is a multiple of 86400000 ms. Cast the column to date32, or to a timestamp in ms.';
+/** What to do about a date64 value that is not a whole day. */
+export const DATE_HINT =
+  'A date64 value is a multiple of 86400000 ms. Cast the column to date32, or to a timestamp in ms.';
 
 /** A column with values that the schema does not allow, in it or in its children; perhaps only below null rows. */
 interface Suspect {
@@ -86,15 +88,37 @@ function cannotBeNull({ nullable, type }: Field): boolean {
 
 /** Returns the values of a date64 column if one is not a whole day; perhaps only the unused value of a null. */
 function brokenDates(type: DataType, { values }: ColumnData): BigInt64Array | undefined {
-  if (!DataType.isDate(type) || type.unit !== DateUnit.MILLISECOND || values === undefined) return undefined;
+  if (!isDate64(type) || values === undefined) return undefined;
   const dates = new BigInt64Array(values.buffer, values.byteOffset, values.byteLength / 8);
-  return dates.every(isWholeDay) ? undefined : dates;
+  return areWholeDays(dates) ? undefined : dates;
 }
 
-const DAY_MS = 86_400_000n;
+/** True for the type of dates in milliseconds. */
+export function isDate64(type: DataType): boolean {
+  return DataType.isDate(type) && type.unit === DateUnit.MILLISECOND;
+}
+
+const DAY_NUMBER = 86_400_000;
+const DAY_MS = BigInt(DAY_NUMBER);
 /** The largest value and its negation mean infinity and -infinity. */
 const INFINITY = 2n ** 63n - 1n;
 
-function isWholeDay(millis: bigint): boolean {
+/** Whether all values are allowed. Halves take a third of the time of a `bigint` for each value. */
+export function areWholeDays(dates: BigInt64Array): boolean {
+  const halves = [dates.buffer, dates.byteOffset, dates.length * 2] as const;
+  const low = new Uint32Array(...halves);
+  const high = new Int32Array(...halves);
+  for (let row = 0; row < dates.length; row++) {
+    const millis = (high[2 * row + 1] ?? 0) * 2 ** 32 + (low[2 * row] ?? 0);
+    const isWhole = Number.isSafeInteger(millis)
+      ? Math.round(millis / DAY_NUMBER) * DAY_NUMBER === millis
+      : isWholeDay(dates[row] ?? 0n);
+    if (!isWhole) return false;
+  }
+  return true;
+}
+
+/** Whether a date64 value is allowed. */
+export function isWholeDay(millis: bigint): boolean {
   return millis % DAY_MS === 0n || millis === INFINITY || millis === -INFINITY;
 }
