@@ -69,6 +69,12 @@ test.each(FAULTS)('the file is the cause of: %s: %s', (message, fault) => {
   });
 });
 
+test('a column in an encoding that is not supported can be written in another one', () => {
+  expect(failed('Invalid Error: BYTE_STREAM_SPLIT encoding is only supported for FLOAT or DOUBLE data')).toMatchObject({
+    hint: 'Write the column in another encoding, for example PLAIN or with a dictionary.',
+  });
+});
+
 test('an internal error of DuckDB is about a file of others, but not about one of ours', () => {
   const cause = new ChildError({ code: 'duckdb', message: 'INTERNAL Error: Information loss on integer cast' });
   expect(fromChild(cause, 'Parquet file')).toMatchObject({

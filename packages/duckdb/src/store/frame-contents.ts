@@ -193,7 +193,7 @@ async function isThere(path: string): Promise<boolean> {
 /** The unit of INT96 timestamps is only known once the values are read. */
 function otherTypes(): ServiceError {
   const message = 'It has INT96 timestamps with nanoseconds, which are kept only if the file is put as a frame.';
-  return new ServiceError('invalid_data', message);
+  return new ServiceError('invalid_data', message, { hint: 'Put the file as a frame, with PUT /frames/{handle}.' });
 }
 
 /** Batches requests that are made in the same tick: many files are described together. */

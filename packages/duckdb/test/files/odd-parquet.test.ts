@@ -198,6 +198,15 @@ describe('a file that cannot be read says why, and what to do', () => {
     expect(await outcomesOf(file)).toMatchObject({ put: failure, cold: failure, sql: failure });
   });
 
+  test.each<readonly [string, Change]>([
+    ['is no list', set(FILE.schema, numberField(1))],
+    ['is missing', (fields) => new Map([...fields].filter(([id]) => id !== FILE.schema))],
+  ])('a schema that %s', async (_, change) => {
+    const file = withFooter(await parquetOf('SELECT 1::BIGINT AS id, uuid() AS u'), change);
+    const failure = refused('The schema of the Parquet file cannot be read.', 'write it again');
+    expect(await outcomesOf(file)).toMatchObject({ put: failure, cold: failure, sql: failure });
+  });
+
   test('an encrypted footer', async () => {
     const file = await parquetOf('SELECT 1 AS id');
     file.write('PARE', file.length - 4, 'latin1');

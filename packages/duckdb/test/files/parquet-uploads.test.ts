@@ -224,6 +224,17 @@ describe('a file copied into the folder', () => {
     await expect(read(ref)).rejects.toMatchObject({
       code: 'invalid_data',
       message: expect.stringMatching(/"int96-nanos".*INT96/),
+      hint: expect.stringMatching(/^Put the file as a frame/),
+    });
+    await put(await fileOf('int96-nanos'));
+    expect((await read()).rows.map((row) => row['t'])).toEqual([NANOS, null, BEFORE]);
+  });
+
+  test('with INT96 timestamps that fit neither microseconds nor nanoseconds says which value to change', async () => {
+    const ref = await putByHand('int96-mixed');
+    await expect(read(ref)).rejects.toMatchObject({
+      message: expect.stringMatching(/"int96-mixed" cannot be read\. Column "u" .* outside of the range/),
+      hint: expect.stringMatching(/^Change the value/),
     });
   });
 

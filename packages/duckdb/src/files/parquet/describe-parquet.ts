@@ -6,6 +6,7 @@ import type { Int96Unit } from '../../wire/column-plans.ts';
 import type { ChildResponses } from '../../wire/file-requests.ts';
 import type { DuckType } from '../../wire/duck-type.ts';
 import type { SourceInfo } from '../frame-files.ts';
+import { DAMAGED } from './parquet-faults.ts';
 import { parquetColumns } from './parquet-columns.ts';
 import type { ParquetFooter } from './parquet-footer.ts';
 import type { FileEngine } from '../../engine/file-engine.ts';
@@ -34,7 +35,7 @@ export async function describeParquet(
   const isKnown = names.length === found.length && leaves.length === leavesOf(found.map(({ type }) => type));
   // If DuckDB sees other columns than the footer has, values would be read with the wrong types.
   if (!isKnown && !footer.isExact)
-    throw new ServiceError('invalid_data', 'The schema of the Parquet file cannot be read.');
+    throw new ServiceError('invalid_data', 'The schema of the Parquet file cannot be read.', { hint: DAMAGED });
   const arrow = isKnown ? await arrowFields(engine, path, names, signal) : [];
   const columns = parquetColumns(found, {
     names: isKnown ? names : [],

@@ -1,7 +1,8 @@
 import { ServiceError } from '@svc/errors';
 
 const CUT_OFF = 'Check that the body is complete and that its format matches Content-Type.';
-const DAMAGED = 'The file is damaged, or its writer is faulty: write it again, for example with pyarrow.';
+/** What to do about a file whose bytes contradict each other. */
+export const DAMAGED = 'The file is damaged, or its writer is faulty: write it again, for example with pyarrow.';
 const ENCRYPTED = 'it is encrypted';
 const ENCRYPTED_HINT = 'Write it without encryption: this server has no keys.';
 

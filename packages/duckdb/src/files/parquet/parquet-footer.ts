@@ -2,7 +2,7 @@ import { appendFile, type FileHandle, open } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import { createYield } from '@svc/frames/internal';
 import { mapOfKeys, type ParquetElement, parquetElement, type ParquetLeaf } from './parquet-elements.ts';
-import { encryptedParquet } from './parquet-faults.ts';
+import { DAMAGED, encryptedParquet } from './parquet-faults.ts';
 import { encodeParquetTail, PARQUET_TAIL_BYTES, parseParquetTail } from '../../wire/parquet-tail.ts';
 import { encodeStruct, structsField, THRIFT, ThriftCursor, thriftLong } from '../../wire/thrift-compact.ts';
 
@@ -145,7 +145,10 @@ async function readSchema(footer: Uint8Array): Promise<ReadSchema> {
     return { elements, schemaStart, schemaEnd, rows: readRows(cursor, footer) };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new ServiceError('invalid_data', 'The schema of the Parquet file cannot be read.', { cause: error });
+    throw new ServiceError('invalid_data', 'The schema of the Parquet file cannot be read.', {
+      hint: DAMAGED,
+      cause: error,
+    });
   }
 }
 
