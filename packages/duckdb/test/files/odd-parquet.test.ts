@@ -43,7 +43,7 @@ const ELEMENT = { length: 2, name: 4, converted: 6, logical: 10 };
 const GROUP = { columns: 1, rows: 3 };
 const CHUNK = { metadata: 3 };
 const COLUMN = { codec: 4 };
-const CONVERTED = { map: 1, decimal: 5, timestampMicros: 10 };
+const CONVERTED = { map: 1, decimal: 5, timestampMillis: 9, timestampMicros: 10 };
 
 type Change = (fields: ThriftStruct) => ThriftStruct;
 
@@ -132,37 +132,44 @@ describe('a number of rows in the footer', () => {
   });
 });
 
-test('a timestamp of a converted type alone is in UTC, also inside other types', async () => {
-  const at = "TIMESTAMP '2024-01-02 03:04:05.678901'";
-  const names = ['seen', 'a', 'element', 'value'];
-  const file = withFooter(
-    await parquetOf(`SELECT ${at} AS seen, {'a': ${at}, 'b': 1} AS s, [${at}, NULL] AS l, MAP {'k': ${at}} AS m
+test.each([
+  ['MILLIS', CONVERTED.timestampMillis, 'TIMESTAMP_MS', '2024-01-02T03:04:05.678', '2024-01-02T03:04:05.678000Z'],
+  ['MICROS', CONVERTED.timestampMicros, 'TIMESTAMP', '2024-01-02T03:04:05.678901', '2024-01-02T03:04:05.678901Z'],
+])(
+  'a timestamp of the converted type TIMESTAMP_%s alone is in UTC, also inside other types',
+  async (_, converted, type, given, text) => {
+    const at = `${type} '${given}'`;
+    const names = ['seen', 'a', 'element', 'value'];
+    const file = withFooter(
+      await parquetOf(`SELECT ${at} AS seen, {'a': ${at}, 'b': 1} AS s, [${at}, NULL] AS l, MAP {'k': ${at}} AS m
       UNION ALL SELECT NULL, NULL, NULL, NULL`),
-    (fields) => names.reduce((found, name) => element(name, annotate(CONVERTED.timestampMicros))(found), fields),
-  );
-  const text = '2024-01-02T03:04:05.678901Z';
-  const rows = [
-    JSON.stringify({ seen: text, s: { a: text, b: 1 }, l: [text, null], m: [['k', text]] }),
-    JSON.stringify({ seen: null, s: null, l: null, m: null }),
-  ];
-  const lines = rows.map((row) => `${row}\n`).join('');
-  const types = 'TIMESTAMP,STRUCT,ARRAY,MAP\n';
-  expect(await outcomesOf(file)).toEqual({ put: types + lines, cold: types + lines, sql: lines });
-  for (const handle of [`put${frames}`, `cold${frames}`]) {
-    const opened = await fixture.store.open({ tenant: 'default', handle: parseHandle(handle) });
-    expect(opened!.read().schema.fields.map(({ type }) => String(type))).toEqual([
-      'Timestamp<MICROSECOND, UTC>',
-      'Struct<{a:Timestamp<MICROSECOND, UTC>, b:Int32}>',
-      'List<Timestamp<MICROSECOND, UTC>>',
-      'Map<{key:Utf8, value:Timestamp<MICROSECOND, UTC>}>',
-    ]);
-    opened?.close();
-    expect(JSON.parse(await fixture.text(`SELECT typeof(seen) AS t, typeof(s) AS s FROM ${handle} LIMIT 1`))).toEqual({
-      t: 'TIMESTAMP WITH TIME ZONE',
-      s: 'STRUCT(a TIMESTAMP WITH TIME ZONE, b INTEGER)',
-    });
-  }
-});
+      (fields) => names.reduce((found, name) => element(name, annotate(converted))(found), fields),
+    );
+    const rows = [
+      JSON.stringify({ seen: text, s: { a: text, b: 1 }, l: [text, null], m: [['k', text]] }),
+      JSON.stringify({ seen: null, s: null, l: null, m: null }),
+    ];
+    const lines = rows.map((row) => `${row}\n`).join('');
+    const types = 'TIMESTAMP,STRUCT,ARRAY,MAP\n';
+    expect(await outcomesOf(file)).toEqual({ put: types + lines, cold: types + lines, sql: lines });
+    for (const handle of [`put${frames}`, `cold${frames}`]) {
+      const opened = await fixture.store.open({ tenant: 'default', handle: parseHandle(handle) });
+      expect(opened!.read().schema.fields.map(({ type }) => String(type))).toEqual([
+        'Timestamp<MICROSECOND, UTC>',
+        'Struct<{a:Timestamp<MICROSECOND, UTC>, b:Int32}>',
+        'List<Timestamp<MICROSECOND, UTC>>',
+        'Map<{key:Utf8, value:Timestamp<MICROSECOND, UTC>}>',
+      ]);
+      opened?.close();
+      expect(JSON.parse(await fixture.text(`SELECT typeof(seen) AS t, typeof(s) AS s FROM ${handle} LIMIT 1`))).toEqual(
+        {
+          t: 'TIMESTAMP WITH TIME ZONE',
+          s: 'STRUCT(a TIMESTAMP WITH TIME ZONE, b INTEGER)',
+        },
+      );
+    }
+  },
+);
 
 test('a map without values is the list of its keys', async () => {
   const file = withFooter(
