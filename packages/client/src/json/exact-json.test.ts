@@ -26,9 +26,27 @@ describe('JSON', () => {
     [{ a: 9007199254740993n, b: -0, c: undefined, d: null }, '{"a":9007199254740993,"b":-0,"d":null}'],
     [[undefined, 'x"', [1n], { e: {} }], '[null,"x\\"",[1],{"e":{}}]'],
     [{ at: new Date(0) }, '{"at":"1970-01-01T00:00:00.000Z"}'],
+    [{ at: new Date(NaN), list: [{ toJSON: () => undefined }] }, '{"at":null,"list":[null]}'],
+    [{ toJSON: () => ({ id: 9007199254740993n, toJSON: 1 }) }, '{"id":9007199254740993,"toJSON":1}'],
     [1e21, '1e+21'],
   ])('%s is written exactly', (value, text) => {
     expect(writeExact(value)).toBe(text);
+  });
+
+  test('an object that converts itself to itself is converted once', () => {
+    const self = { id: 1, toJSON: (): object => self };
+    expect(() => writeExact(self)).toThrow('A function is not a value');
+    const list = Object.defineProperty([1], 'toJSON', { value: () => list });
+    expect(writeExact(list)).toBe('[1]');
+  });
+
+  test.each([
+    [{ toJSON: () => () => 1 }, 'A function is not a value'],
+    [[{ toJSON: () => ({ id: 1, run: () => 1 }) }], 'A function is not a value'],
+    [{ a: { toJSON: () => [Symbol('x')] } }, 'A symbol is not a value'],
+    [{ toJSON: () => ({ n: NaN }) }, 'JSON has no number for NaN'],
+  ])('what toJSON returns is refused like any value: %#', (value, message) => {
+    expect(() => writeExact(value)).toThrow(message);
   });
 });
 

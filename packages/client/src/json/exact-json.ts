@@ -66,7 +66,8 @@ function parseTokens(text: string, longs: Longs): Value {
 }
 
 /** Writes a value as JSON without rounding. Throws for a number that JSON does not have, and for what is not a value. */
-export function writeExact(value: unknown): string {
+export function writeExact(given: unknown): string {
+  const value = jsonOf(given);
   if (typeof value === 'function' || typeof value === 'symbol') {
     throw new TypeError(`A ${typeof value} is not a value: ${shown(String(value))}.`);
   }
@@ -76,8 +77,13 @@ export function writeExact(value: unknown): string {
     return Object.is(value, -0) ? '-0' : String(value);
   }
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  if ('toJSON' in value) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(writeExact).join()}]`;
   const members = Object.entries(value).filter(([, member]) => member !== undefined);
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${writeExact(member)}`).join()}}`;
+}
+
+/** As `JSON.stringify` does, before it looks at the members. */
+function jsonOf(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('toJSON' in value)) return value;
+  return typeof value.toJSON === 'function' ? Reflect.apply(value.toJSON, value, ['']) : value;
 }
