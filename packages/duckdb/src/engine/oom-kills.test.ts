@@ -37,11 +37,26 @@ test.each([
   expect([kills.claim(), kills.claim(), kills.claim()]).toEqual([true, true, false]);
 });
 
+test('on an old kernel of version 1, a kill since the group reached its limit again is claimed once', () => {
+  const failcnt = 'sys/fs/cgroup/memory/docker/a/memory.failcnt';
+  const { root, write } = rootWith({
+    'proc/self/cgroup': V1_GROUPS,
+    'sys/fs/cgroup/memory/docker/a/memory.oom_control': 'oom_kill_disable 0\nunder_oom 0\n',
+    [failcnt]: '7\n',
+  });
+  const kills = createOomKills(root);
+  expect(kills.claim()).toBe(false);
+  write(failcnt, '950\n');
+  expect([kills.claim(), kills.claim()]).toEqual([true, false]);
+  write(failcnt, '951\n');
+  expect(kills.claim()).toBe(true);
+});
+
 test.each([
   ['no control groups', {}],
   ['a group without a limit of memory', { 'proc/self/cgroup': '0::/\n' }],
   [
-    'a file of an old kernel',
+    'a file of an old kernel without a limit of memory',
     { 'proc/self/cgroup': V1_GROUPS, 'sys/fs/cgroup/memory/memory.oom_control': 'under_oom 0\n' },
   ],
 ])('without a count, nothing is claimed: %s', (_name, files) => {
