@@ -278,6 +278,22 @@ test('workflows pin actions by commit, keep no credentials, and end in time', ()
   expect(endless).toEqual([]);
 });
 
+test('only the job that publishes has rights, it needs the tests, and no dependency has an install script that runs', () => {
+  const [head = '', all = ''] = read('.github/workflows/release.yml').split(/^jobs:\n/m);
+  const jobs = all.split(/^  (?=[\w-]+:\n)/m).slice(1);
+  expect(head).toMatch(/^permissions: \{\}$/m);
+  const rights = jobs.map((job) => {
+    const [, given = 'those of the workflow'] = /^    permissions:\n((?: {6}\S.*\n)+)/m.exec(job) ?? [];
+    return [job.split(':', 1)[0], given.trim().split(/\n */)];
+  });
+  expect(Object.fromEntries(rights)).toEqual({
+    test: ['contents: read'],
+    release: ['contents: write', 'pull-requests: write', 'id-token: write'],
+  });
+  expect(jobs.find((job) => job.startsWith('release:'))).toMatch(/^    needs: test$/m);
+  expect(read('pnpm-workspace.yaml')).toMatch(/^onlyBuiltDependencies: \[\]$/m);
+});
+
 describe('source', () => {
   test('leaves nothing for later', () => {
     const others = codeFiles.filter((path) => path !== 'test/tidy.test.ts');
