@@ -1,5 +1,6 @@
 // Compares a real server with its description: schemathesis sends requests of every kind and checks the responses.
 import { spawn } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,13 +35,36 @@ async function run(program, args, cwd) {
   return code === 0;
 }
 
-async function checkServer(programs, server, folder) {
-  const response = await fetch(`${server.url}/openapi.json`);
-  const file = join(folder, 'openapi.json');
+async function isValid(programs, server, folder, { name, headers = {} }) {
+  const response = await fetch(`${server.url}/openapi.json`, { headers });
+  const file = join(folder, name);
   writeFileSync(file, await response.text());
-  const isValid =
+  return (
+    response.status === 200 &&
     (await run(join(programs, 'openapi-spec-validator'), [file], folder)) &&
-    (await run('npx', ['-y', LINTER, 'lint', '--extends', 'recommended', file], folder));
+    (await run('npx', ['-y', LINTER, 'lint', '--extends', 'recommended', file], folder))
+  );
+}
+
+/** The description of a server with tokens also says who may send a request. */
+async function checkClosed(programs, folder) {
+  const secret = randomBytes(32).toString('base64url');
+  const hash = createHash('sha256').update(secret).digest('hex');
+  const callers = join(folder, 'callers.toml');
+  writeFileSync(
+    callers,
+    `[[token]]\nid = "t-apidoc"\nhash = "sha256:${hash}"\ntenant = "default"\npermissions = ["admin", "read", "write"]\n`,
+  );
+  const server = await startServer([], { env: { SERVICE_AUTH_CALLERS_FILE: callers } });
+  const headers = { authorization: `Bearer svc_t-apidoc_${secret}` };
+  const isPassed = await isValid(programs, server, folder, { name: 'openapi-closed.json', headers });
+  await server.stop();
+  return isPassed;
+}
+
+async function checkServer(programs, server, folder) {
+  const file = 'openapi.json';
+  const isDescribed = await isValid(programs, server, folder, { name: file });
   const put = await fetch(`${server.url}/frames/trades`, { method: 'PUT', body: TRADES });
   if (put.status !== 201) throw new Error(`The frame could not be put: ${await put.text()}`);
   // schemathesis keeps what it found in its working directory.
@@ -49,7 +73,7 @@ async function checkServer(programs, server, folder) {
   const isRight = await run(join(programs, 'st'), args, folder);
   const health = await (await fetch(`${server.url}/health`)).json();
   if (health.status !== 'ok') console.error(`The server is ${health.status} afterwards.`);
-  return isValid && isRight && health.status === 'ok';
+  return isDescribed && isRight && health.status === 'ok';
 }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
@@ -60,7 +84,8 @@ try {
   const server = await startServer();
   const isPassed = await checkServer(programs, server, folder);
   await server.stop();
-  process.exit(isPassed ? 0 : 1);
+  const isClosedRight = await checkClosed(programs, folder);
+  process.exit(isPassed && isClosedRight ? 0 : 1);
 } catch (error) {
   if (!(error instanceof SetUpError)) throw error;
   console.error(error.message);
