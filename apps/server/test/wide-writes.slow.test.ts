@@ -30,18 +30,33 @@ const childMb = (server: ServerProcess): number => Math.max(0, ...childrenOf(ser
 const endedChildren = ({ log }: ServerProcess) =>
   log.filter(({ message }) => message.startsWith('A process of the engine has ended'));
 
-const row = Object.fromEntries(wide.map((name, i) => [name, i]));
-const FORMATS: Readonly<Record<string, readonly [path: string, type: string, body: string]>> = {
-  lines: ['/write', 'text/plain', `t ${wide.join('=1,')}=1\n`],
-  csv: ['/frames/wide', 'text/csv', `${wide.join()}\n${wide.map(() => 1).join()}\n`],
-  json: ['/frames/wide', 'application/json', JSON.stringify([row, row])],
-};
+const FORMATS = ['lines', 'csv', 'json', 'parquet'] as const;
 
-test.runIf(process.platform === 'linux').each(Object.keys(FORMATS))(
+interface WideUpload {
+  readonly path: string;
+  readonly type: string;
+  readonly body: string | ArrayBuffer;
+}
+
+async function uploadOf(format: (typeof FORMATS)[number], { server, beta }: TwoTenants): Promise<WideUpload> {
+  const path = '/frames/wide';
+  if (format === 'lines') return { path: '/write', type: 'text/plain', body: `t ${wide.join('=1,')}=1\n` };
+  const row = Object.fromEntries(wide.map((name, i) => [name, i]));
+  if (format === 'json') return { path, type: 'application/json', body: JSON.stringify([row, row]) };
+  const csv = `${wide.join()}\n${wide.map(() => 1).join()}\n`;
+  if (format === 'csv') return { path, type: 'text/csv', body: csv };
+  const headers = { ...beta, 'content-type': 'text/csv' };
+  expect((await server.fetch('/frames/source', { method: 'PUT', headers, body: csv })).status).toBe(201);
+  const exported = await server.fetch('/exp?handle=source&fmt=parquet', { headers: beta });
+  return { path, type: 'application/vnd.apache.parquet', body: await exported.arrayBuffer() };
+}
+
+test.runIf(process.platform === 'linux').each(FORMATS)(
   'a flood of wide uploads does not delay the small writes of another tenant: %s',
   async (format) => {
-    const { server, alpha, beta } = await startTwo();
-    const [path, type, body] = FORMATS[format] ?? ['', '', ''];
+    const tenants = await startTwo();
+    const { server, alpha, beta } = tenants;
+    const { path, type, body } = await uploadOf(format, tenants);
     let ended = 0;
     const send = async (i: number): Promise<number> => {
       const url = path === '/write' ? path : `${path}${i}`;
