@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { dirname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { byTier } from '../../../test/tier.ts';
 import { CAN_MEASURE, MAX_BLOCK_MS, type MeasuredServer, startMeasured } from './measured-server.ts';
+import { testFile } from './server-process.ts';
 
 /** A request that tries to keep the event loop, and the status of its response. */
 interface Hostile {
@@ -162,6 +164,16 @@ const CHUNKED: Readonly<Record<string, readonly [target: string, headers: string
   'a request that has no body': ['GET /ping', 'a: b', 'HTTP/1.1 '],
 };
 
+/** Statements for a cluster, of a frame that does not exist: the check of their text is all that happens. */
+const FENCED: Readonly<Record<string, () => string>> = {
+  '9000 tables': () => `select 1 from ${list(9000, () => 'a')}`,
+  '9000 tables under 190 levels of WITH': () =>
+    `${'with b as (select 1) select * from ('.repeat(190)}select 1 from ${list(8000, () => 'a')}${')'.repeat(190)}`,
+  '3900 calls': () => `select ${list(3900, () => 'abs(1)')} from a`,
+  'a megabyte of comments': () => `select 1 ${'/**/'.repeat(250_000)} from a`,
+  'a megabyte of lines': () => `select 1 ${'--\n'.repeat(330_000)} from a`,
+  'a text of a megabyte': () => `select '${'a'.repeat(MB)}' from a`,
+};
 /** Sends bytes on a connection; returns the first bytes of the response. */
 async function sendRaw({ port }: MeasuredServer, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1').on('error', () => undefined);
@@ -211,4 +223,30 @@ describe.runIf(CAN_MEASURE)(`the event loop is kept for at most ${MAX_BLOCK_MS} 
       expect(ms).toBeLessThanOrEqual(5 * MAX_BLOCK_MS);
     });
   }
+});
+
+describe.runIf(CAN_MEASURE)('the check of SQL for a cluster', () => {
+  let server: MeasuredServer;
+  let end: (() => Promise<void>) | undefined;
+  const send = (body: string): Promise<Response> =>
+    server.fetch('/exec?engine=scheduler&fmt=json', {
+      method: 'POST',
+      headers: { 'content-type': 'text/plain' },
+      body,
+    });
+
+  beforeAll(async () => {
+    const env = { SERVICE_SCHEDULER_URL: 'sc://127.0.0.1:1', SERVICE_DATA_DIR: dirname(testFile('empty', '')) };
+    server = await startMeasured({ env, onEnd: (ending) => void (end = ending) });
+    for (const text of Object.values(FENCED)) await (await send(text())).arrayBuffer();
+    return async () => end?.();
+  });
+
+  test.each(Object.entries(FENCED))(`keeps the event loop for at most ${MAX_BLOCK_MS} ms: %s`, async (_, text) => {
+    const statement = text();
+    const ms = await server.longestBlock(async () => {
+      expect(await (await send(statement)).json()).toMatchObject({ error: 'There is no frame "a".' });
+    });
+    expect(ms).toBeLessThanOrEqual(MAX_BLOCK_MS);
+  });
 });

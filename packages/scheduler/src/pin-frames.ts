@@ -42,7 +42,9 @@ export async function pinFrames(
   try {
     for (const key of spellings.keys()) {
       const pin = await source.pin({ tenant, name: key });
-      if (pin !== undefined) pins.set(key, pin);
+      // It is the first one in the statement: the check below refuses it.
+      if (pin === undefined) break;
+      pins.set(key, pin);
     }
     checkTables(statement, (name) => pins.has(name.toLowerCase()));
     const frames = [...pins].flatMap(([key, pin]) =>

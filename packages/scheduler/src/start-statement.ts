@@ -46,16 +46,17 @@ export async function startStatement(
   const { slots, maxQueued, maxQueuedPerTenant, timeoutMs, limits } = options;
   if (call.signal.aborted) throw cancelledError(call.signal.reason);
   checkSqlText(sql);
-  const checked = checkStatement(sql, options.dialect);
-  const { parameters } = checked;
-  if (params !== undefined && params.length !== parameters) throw wrongParameters(sql, parameters, params.length);
-  if (slots.waiting() >= maxQueued) throw tooManyStatements(maxQueued);
-  if (slots.waiting(call.tenant) >= maxQueuedPerTenant) throw tooManyStatements(maxQueuedPerTenant);
   const limit = createTimeLimit(call.signal, { sql, timeoutMs, setting: 'scheduler.timeout_ms' });
   limits.add(limit);
   let pins: FramePins = NO_FRAMES;
   let release = (): void => undefined;
+  let checked: CheckedStatement;
   try {
+    checked = await checkStatement(sql, options.dialect);
+    const { parameters } = checked;
+    if (params !== undefined && params.length !== parameters) throw wrongParameters(sql, parameters, params.length);
+    if (slots.waiting() >= maxQueued) throw tooManyStatements(maxQueued);
+    if (slots.waiting(call.tenant) >= maxQueuedPerTenant) throw tooManyStatements(maxQueuedPerTenant);
     release = await slots.acquire(limit.signal, monitor?.queued, call);
     monitor?.running();
     if (options.readsFiles) pins = await pin(options, call, checked, limit.signal);
@@ -69,6 +70,7 @@ export async function startStatement(
   }
   const { tenant, requestId, trace } = call;
   const { frames } = pins;
+  const { parameters } = checked;
   return {
     statement: { sql: checked.sql, params: params ?? [], parameters, frames, tenant, tag: tagOf(requestId), trace },
     tables: checked.tables,

@@ -1,5 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import { charactersIn } from '@svc/frames/internal';
+import { charactersIn, createYield } from '@svc/frames/internal';
 import type { Dialect } from './dialect.ts';
 import { findTables } from './find-tables.ts';
 import { Refusal, unreadable } from './refusal.ts';
@@ -17,18 +17,10 @@ export interface CheckedStatement {
   readonly sql: string;
   /** All identifiers as they are spelled, without quotes. The frames among them are candidates to be bound. */
   readonly names: ReadonlySet<string>;
-  /** The tables it reads, in order, without the queries of WITH. Each must be a frame of the caller. */
-  readonly tables: readonly StatementTable[];
+  /** The tables it reads, each once, in order, without the queries of WITH. Each must be a frame of the caller. */
+  readonly tables: readonly TableReference[];
   /** How many `?` it has. */
   readonly parameters: number;
-}
-
-/** A table that a statement reads. */
-export interface StatementTable {
-  /** As it is spelled, without quotes. */
-  readonly name: string;
-  /** Its place in the statement, in characters. */
-  readonly position: number;
 }
 
 const DIALECTS: Readonly<Record<SqlDialect, Dialect>> = { spark: SPARK, standard: STANDARD };
@@ -37,9 +29,9 @@ const DIALECTS: Readonly<Record<SqlDialect, Dialect>> = { spark: SPARK, standard
  * Checks that a statement is one query that only reads tables by a plain name, and that calls only harmless functions.
  * Throws `permission_denied` for anything else, and `invalid_sql` for a text that is not one statement.
  */
-export function checkStatement(sql: string, dialect: SqlDialect): CheckedStatement {
+export async function checkStatement(sql: string, dialect: SqlDialect): Promise<CheckedStatement> {
   try {
-    return check(sql, DIALECTS[dialect]);
+    return await check(sql, DIALECTS[dialect]);
   } catch (error) {
     throw error instanceof Refusal ? error.toServiceError(sql) : error;
   }
@@ -47,29 +39,29 @@ export function checkStatement(sql: string, dialect: SqlDialect): CheckedStateme
 
 /** Throws `invalid_sql` unless each table of a statement is a frame. Without this check, tables of the cluster can be read. */
 export function checkTables(statement: CheckedStatement, isFrame: (name: string) => boolean): void {
-  for (const { name, position } of statement.tables) {
+  for (const { name, start } of statement.tables) {
     if (isFrame(name)) continue;
     throw new ServiceError('invalid_sql', `There is no frame "${name}".`, {
       hint: 'GET /frames lists all handles. A query of WITH must be spelled as it is defined.',
       query: statement.sql,
-      position,
+      position: charactersIn(statement.sql.slice(0, start)),
     });
   }
 }
 
-function check(sql: string, dialect: Dialect): CheckedStatement {
-  const { tokens, end } = withoutSemicolon(dialect.lex(sql), sql.length);
-  const tables = findTables(tokens, dialect);
+async function check(sql: string, dialect: Dialect): Promise<CheckedStatement> {
+  const pause = createYield();
+  const { tokens, end } = withoutSemicolon(await dialect.lex(sql), sql.length);
+  await pause();
+  const tables = new Map<string, TableReference>();
+  for (const table of findTables(tokens, dialect)) if (!tables.has(table.name)) tables.set(table.name, table);
+  await pause();
   return {
     sql: sql.slice(0, end),
     names: new Set(tokens.filter(isName).map(({ text }) => text)),
-    tables: tables.map((table) => toStatementTable(table, sql)),
+    tables: [...tables.values()],
     parameters: tokens.filter(({ kind }) => kind === 'parameter').length,
   };
-}
-
-function toStatementTable({ name, start }: TableReference, sql: string): StatementTable {
-  return { name, position: charactersIn(sql.slice(0, start)) };
 }
 
 /** Removes a semicolon at the end. Any other one separates statements. */

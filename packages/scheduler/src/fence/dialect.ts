@@ -3,7 +3,7 @@ import type { Token } from './token.ts';
 /** What SQL may say in a dialect. Words are in lower case. */
 export interface Dialect {
   /** Splits a statement into tokens. */
-  readonly lex: (sql: string) => Token[];
+  readonly lex: (sql: string) => Promise<Token[]>;
   /** The words a query can start with. */
   readonly queryStarts: ReadonlySet<string>;
   /** The functions that can be called after FROM. */

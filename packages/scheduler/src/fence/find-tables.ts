@@ -2,7 +2,16 @@ import { counted } from '@svc/errors/internal';
 import type { Dialect } from './dialect.ts';
 import { type Refusal, unreadable } from './refusal.ts';
 import { isSymbol, type Token } from './token.ts';
-import { isQueryStart, type Level, type Opening, peek, placeOf, type TableReference, type Walk } from './walk.ts';
+import {
+  isQueryStart,
+  type Level,
+  type Opening,
+  peek,
+  placeOf,
+  showTables,
+  type TableReference,
+  type Walk,
+} from './walk.ts';
 import { walkToken } from './walk-expression.ts';
 import { walkQueryStart } from './walk-query.ts';
 import { walkRelation } from './walk-relation.ts';
@@ -15,8 +24,16 @@ const MAX_DEPTH = 200;
  * query, and everything in it that could have another meaning than the one found here.
  */
 export function findTables(tokens: readonly Token[], dialect: Dialect): readonly TableReference[] {
-  const walk: Walk = { tokens, dialect, tables: [], at: 0, depth: 0, walkLevel: (opening) => walkLevel(walk, opening) };
-  walk.walkLevel({ with: 'query', closing: undefined, scope: undefined });
+  const walk: Walk = {
+    tokens,
+    dialect,
+    tables: [],
+    hidden: new Map(),
+    at: 0,
+    depth: 0,
+    walkLevel: (opening) => walkLevel(walk, opening),
+  };
+  walk.walkLevel({ with: 'query', closing: undefined });
   return walk.tables;
 }
 
@@ -35,17 +52,18 @@ function walkLevel(walk: Walk, opening: Opening): void {
     else walkToken(walk, token, level);
   }
   if (peek(walk)?.text !== opening.closing) throw unbalanced(walk);
+  showTables(walk, level);
   walk.at += 1;
   walk.depth -= 1;
 }
 
 function levelOf(walk: Walk, opening: Opening): Level {
-  const { closing, scope, hasOperands = false } = opening;
+  const { closing, hasOperands = false } = opening;
   const isQuery = opening.with === 'query' || isQueryStart(walk, peek(walk));
   const isRelation = !isQuery && opening.with === 'relation';
   return {
     closing,
-    scope: { names: new Set(), outer: scope },
+    names: [],
     hasOperands: hasOperands && !isQuery,
     expected: isQuery ? 'query' : isRelation ? 'relation' : undefined,
     list: isRelation ? 'relations' : 'other',

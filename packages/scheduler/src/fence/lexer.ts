@@ -1,4 +1,5 @@
 import { counted, quoted } from '@svc/errors/internal';
+import { createYield } from '@svc/frames/internal';
 import { unreadable } from './refusal.ts';
 import { folded, type Token, type TokenKind } from './token.ts';
 
@@ -17,14 +18,18 @@ const BLANKS = /[ \t\n\r]+/y;
 const LINE_COMMENT = /--[^\n]*/y;
 const NAME = /[A-Za-z_][A-Za-z0-9_]*/y;
 
-/** How many tokens a statement can have: its check takes time that is linear in them. */
-const MAX_TOKENS = 100_000;
+/** How many tokens a statement can have: the walk over them is one piece of work. */
+const MAX_TOKENS = 20_000;
+/** The number of tokens, blanks and comments between two pauses. */
+const STEPS_OF_TURN = 250;
 
 /** Splits a statement into tokens. Refuses every character for which no reader knows a token. */
-export function lex(sql: string, readers: readonly TokenReader[]): Token[] {
+export async function lex(sql: string, readers: readonly TokenReader[]): Promise<Token[]> {
   checkCharacters(sql);
+  const pause = createYield();
   const tokens: Token[] = [];
-  for (let at = 0; at < sql.length;) {
+  for (let at = 0, steps = 1; at < sql.length; steps += 1) {
+    if (steps % STEPS_OF_TURN === 0) await pause();
     const found = readToken(sql, at, readers);
     if (found === undefined) throw strange(sql, at);
     const { end, kind, text = sql.slice(at, end) } = found;

@@ -11,10 +11,10 @@ const SORTING = new Set(['cluster', 'distribute', 'group', 'order', 'sort']);
 /** Walks over a token of a query or an expression that is not at the start of a query or a table. */
 export function walkToken(walk: Walk, token: Token, level: Level): void {
   if (isSymbol(token, '(')) {
-    walkOpening(walk, level);
+    walkOpening(walk);
   } else if (isSymbol(token, '[')) {
     walk.at += 1;
-    walk.walkLevel({ with: 'any', closing: ']', scope: level.scope });
+    walk.walkLevel({ with: 'any', closing: ']' });
   } else if (token.kind === 'name') {
     walkWord(walk, token, level);
   } else {
@@ -26,7 +26,7 @@ export function walkToken(walk: Walk, token: Token, level: Level): void {
 }
 
 /** Walks over a parenthesis and its content: of a call, of a word such as IN, or of an expression. */
-function walkOpening(walk: Walk, level: Level): void {
+function walkOpening(walk: Walk): void {
   const before = peek(walk, -1);
   const { dialect } = walk;
   let hasOperands = false;
@@ -41,7 +41,7 @@ function walkOpening(walk: Walk, level: Level): void {
     const hint = 'Call a function by its plain name. Quote no name of a function.';
     throw denied(`A parenthesis cannot follow ${before.text}.`, hint, placeOf(walk));
   }
-  walkParentheses(walk, { with: 'any', scope: level.scope, hasOperands });
+  walkParentheses(walk, { with: 'any', hasOperands });
 }
 
 function qualifiedCall(name: Token): Refusal {
@@ -82,7 +82,7 @@ function walkWord(walk: Walk, token: Token, level: Level): void {
       return;
     case 'window':
       if (isNamedWindow(walk)) {
-        walkWindows(walk, level);
+        walkWindows(walk);
         return;
       }
       break;
@@ -90,7 +90,7 @@ function walkWord(walk: Walk, token: Token, level: Level): void {
       if (walk.dialect.readsTablesAfterIn) checkIn(walk, token);
       break;
     case 'lateral':
-      walkLateralView(walk, token, level);
+      walkLateralView(walk, token);
       return;
     case 'by':
       if (SORTING.has(wordBefore(walk))) level.list = 'other';
@@ -153,18 +153,18 @@ function isNamedWindow(walk: Walk): boolean {
 }
 
 /** Walks over `WINDOW w AS (…), v AS (…)`. */
-function walkWindows(walk: Walk, level: Level): void {
+function walkWindows(walk: Walk): void {
   do {
     if (!isNamedWindow(walk)) throw unreadable('A window needs a name.', 'Write WINDOW w AS (…).', placeOf(walk));
     walk.at += 1;
     takeName(walk);
     walk.at += 1;
-    walkParentheses(walk, { with: 'any', scope: level.scope });
+    walkParentheses(walk, { with: 'any' });
   } while (isSymbol(peek(walk), ','));
 }
 
 /** Walks over `LATERAL VIEW [OUTER] explode(a) t AS b, c`. */
-function walkLateralView(walk: Walk, token: Token, level: Level): void {
+function walkLateralView(walk: Walk, token: Token): void {
   walk.at += 1;
   if (!isWord(peek(walk), 'view')) throw misplaced(walk, token);
   walk.at += isWord(peek(walk, 1), 'outer') ? 2 : 1;
@@ -173,7 +173,7 @@ function walkLateralView(walk: Walk, token: Token, level: Level): void {
     const hint = `Use one of ${[...walk.dialect.tableFunctions].join(', ')}.`;
     throw denied(`LATERAL VIEW cannot use ${name.text}.`, hint, name.start);
   }
-  walkParentheses(walk, { with: 'any', scope: level.scope });
+  walkParentheses(walk, { with: 'any' });
   if (isName(peek(walk)) && !isStructure(peek(walk))) takeName(walk);
   if (!isWord(peek(walk), 'as')) return;
   do {

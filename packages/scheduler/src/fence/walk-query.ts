@@ -1,14 +1,24 @@
 import { quoted } from '@svc/errors/internal';
 import { denied, type Refusal, unreadable } from './refusal.ts';
 import { isSymbol, isWord, type Token } from './token.ts';
-import { type Level, misplaced, peek, placeOf, takeName, type Walk, walkNames, walkParentheses } from './walk.ts';
+import {
+  hideTable,
+  type Level,
+  misplaced,
+  peek,
+  placeOf,
+  takeName,
+  type Walk,
+  walkNames,
+  walkParentheses,
+} from './walk.ts';
 import { COMMAND_WORDS } from './words.ts';
 
 /** Walks over the start of a query: WITH, SELECT, VALUES, or a parenthesis. */
 export function walkQueryStart(walk: Walk, level: Level): void {
   const token = peek(walk);
   if (isSymbol(token, '(')) {
-    walkParentheses(walk, { with: 'query', scope: level.scope });
+    walkParentheses(walk, { with: 'query' });
     level.isQuery = true;
     level.canHaveWith = false;
     level.expected = undefined;
@@ -52,8 +62,8 @@ function walkWith(walk: Walk, level: Level): void {
     if (isSymbol(peek(walk), '(')) walkNames(walk);
     if (!isWord(peek(walk), 'as')) throw unreadable('WITH needs AS after a name.', hint, placeOf(walk));
     walk.at += 1;
-    walkParentheses(walk, { with: 'query', scope: level.scope });
-    level.scope.names.add(name.text);
+    walkParentheses(walk, { with: 'query' });
+    hideTable(walk, level, name.text);
   } while (isSymbol(peek(walk), ','));
 }
 

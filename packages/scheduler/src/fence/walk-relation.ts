@@ -1,17 +1,7 @@
 import { quoted } from '@svc/errors/internal';
 import { denied, unreadable } from './refusal.ts';
 import { isName, isSymbol, isWord, type Token } from './token.ts';
-import {
-  isHidden,
-  isStructure,
-  type Level,
-  misplaced,
-  peek,
-  placeOf,
-  type Scope,
-  takeName,
-  type Walk,
-} from './walk.ts';
+import { isStructure, type Level, misplaced, peek, placeOf, takeName, type Walk } from './walk.ts';
 import { walkNames, walkParentheses } from './walk.ts';
 import { COMMAND_WORDS } from './words.ts';
 
@@ -22,13 +12,13 @@ export function walkRelation(walk: Walk, level: Level): void {
   level.expected = undefined;
   if (isWord(peek(walk), 'lateral')) walk.at += 1;
   const token = peek(walk);
-  if (isSymbol(token, '(')) walkParentheses(walk, { with: 'relation', scope: level.scope });
-  else if (isWord(token, 'values')) walkRows(walk, level.scope);
-  else walkTable(walk, level.scope);
+  if (isSymbol(token, '(')) walkParentheses(walk, { with: 'relation' });
+  else if (isWord(token, 'values')) walkRows(walk);
+  else walkTable(walk);
   walkAlias(walk);
 }
 
-function walkTable(walk: Walk, scope: Scope): void {
+function walkTable(walk: Walk): void {
   const token = peek(walk);
   if (token === undefined) throw unreadable('A table is missing.', FRAMES_HINT, placeOf(walk));
   if (!isName(token)) throw denied(`${quoted(token.text)} is not the name of a frame.`, FRAMES_HINT, token.start);
@@ -41,11 +31,11 @@ function walkTable(walk: Walk, scope: Scope): void {
   if (isSymbol(next, '(')) {
     checkTableFunction(walk, token);
     walk.at += 1;
-    walkParentheses(walk, { with: 'any', scope });
+    walkParentheses(walk, { with: 'any' });
     return;
   }
   takeName(walk);
-  if (!isHidden(token.text, scope)) walk.tables.push({ name: token.text, start: token.start });
+  if (!walk.hidden.has(token.text)) walk.tables.push({ name: token.text, start: token.start });
 }
 
 function checkTableFunction(walk: Walk, token: Token): void {
@@ -56,10 +46,10 @@ function checkTableFunction(walk: Walk, token: Token): void {
 }
 
 /** Walks over VALUES after FROM. A further row must not look like a table in parentheses. */
-function walkRows(walk: Walk, scope: Scope): void {
+function walkRows(walk: Walk): void {
   for (;;) {
     walk.at += 1;
-    walkParentheses(walk, { with: 'any', scope });
+    walkParentheses(walk, { with: 'any' });
     if (!isSymbol(peek(walk), ',') || !isSymbol(peek(walk, 1), '(')) return;
     const first = peek(walk, 2);
     if (couldBeTable(first, peek(walk, 3))) {

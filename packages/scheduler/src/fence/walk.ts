@@ -11,20 +11,14 @@ export interface TableReference {
   readonly start: number;
 }
 
-/** The names of CTEs that hide tables: those of one level, and those around it. */
-export interface Scope {
-  readonly names: Set<string>;
-  readonly outer: Scope | undefined;
-}
-
 /** One level of parentheses or brackets: what it is, and what it has shown so far. */
 export interface Level {
   /** Its end: a closing bracket, or nothing for the whole statement. */
   readonly closing: ')' | ']' | undefined;
   /** Whether a FROM can follow that separates operands, as in `extract(year FROM day)`. */
   hasOperands: boolean;
-  /** The CTEs that can be named here. */
-  readonly scope: Scope;
+  /** The CTEs that it defines. */
+  readonly names: string[];
   /** What must come next, if that is certain. */
   expected: 'query' | 'relation' | undefined;
   /** What a comma at this level separates. */
@@ -41,8 +35,6 @@ export interface Level {
 export interface Opening {
   readonly with: 'query' | 'relation' | 'any';
   readonly closing: Level['closing'];
-  /** The CTEs around it. */
-  readonly scope: Scope | undefined;
   readonly hasOperands?: boolean;
 }
 
@@ -51,6 +43,8 @@ export interface Walk {
   readonly tokens: readonly Token[];
   readonly dialect: Dialect;
   readonly tables: TableReference[];
+  /** The CTEs that can be named here, by their exact spelling: some engines compare it. How many levels define each. */
+  readonly hidden: Map<string, number>;
   /** The index of the next token. */
   at: number;
   depth: number;
@@ -98,12 +92,19 @@ export function walkNames(walk: Walk): void {
   walk.at += 1;
 }
 
-/** Whether a CTE with this very spelling hides a table. Some engines compare the names of CTEs exactly. */
-export function isHidden(name: string, scope: Scope | undefined): boolean {
-  for (let level = scope; level !== undefined; level = level.outer) {
-    if (level.names.has(name)) return true;
+/** Defines a CTE, up to the end of the level. */
+export function hideTable({ hidden }: Walk, { names }: Level, name: string): void {
+  names.push(name);
+  hidden.set(name, (hidden.get(name) ?? 0) + 1);
+}
+
+/** Ends the definitions of a level. */
+export function showTables({ hidden }: Walk, { names }: Level): void {
+  for (const name of names) {
+    const count = (hidden.get(name) ?? 0) - 1;
+    if (count > 0) hidden.set(name, count);
+    else hidden.delete(name);
   }
-  return false;
 }
 
 /** Whether a token is a word of structure. */

@@ -21,6 +21,9 @@ const SYMBOL = /<=>|>>>|==|<>|!=|<=|>=|!>|!<|<<|>>|\|\||::|->|=>|[-(),.[\]=<>+*/
 const HINT =
   /\/\*\+[ \t\r\n]*[A-Za-z_]+(?:\([A-Za-z0-9_, \t]*\))?(?:(?:[ \t\r\n]*,[ \t\r\n]*|[ \t\r\n]+)[A-Za-z_]+(?:\([A-Za-z0-9_, \t]*\))?)*[ \t\r\n]*\*\//y;
 
+/** The pattern of a hint takes long for a megabyte. */
+const MAX_HINT_LENGTH = 65_536;
+
 /** Strings. An engine that knows no escapes in them must see the same end. */
 const readString: TokenReader = (sql, at) => {
   const quote = sql[at];
@@ -59,6 +62,9 @@ const readNumber: TokenReader = (sql, at) => {
 /** Hints, as one token. Nothing in them can look like the start of a string or a comment. */
 const readHint: TokenReader = (sql, at) => {
   if (!sql.startsWith('/*+', at)) return undefined;
+  if (sql.indexOf('*/', at) > at + MAX_HINT_LENGTH) {
+    throw denied(`A hint is longer than ${MAX_HINT_LENGTH} characters.`, 'Name fewer tables in it.', at);
+  }
   const end = endOf(HINT, sql, at);
   if (end !== undefined) return { end, kind: 'hint' };
   throw denied('This hint is not supported.', 'Write hints like /*+ BROADCAST(t), COALESCE(4) */.', at);
@@ -88,7 +94,7 @@ const READERS: readonly TokenReader[] = [
 ];
 
 /** Splits a statement into tokens as Spark does. Refuses texts that Spark, or engines like it, could read otherwise. */
-export function lexSpark(sql: string): Token[] {
+export async function lexSpark(sql: string): Promise<Token[]> {
   checkVariables(sql);
   return lex(sql, READERS);
 }

@@ -80,6 +80,6 @@ const READERS: readonly TokenReader[] = [
 ];
 
 /** Splits a statement into tokens as the SQL standard says. Refuses texts that an engine could read otherwise. */
-export function lexStandard(sql: string): Token[] {
+export function lexStandard(sql: string): Promise<Token[]> {
   return lex(sql, READERS);
 }
