@@ -43,6 +43,15 @@ describe('bindFrames', () => {
   });
 });
 
+test('a statement of comments is bound without a long wait', () => {
+  const comments = '/**/'.repeat(28);
+  const start = performance.now();
+  expect(bind(`${comments} SELECT 1`, ['x'], FLAT).text).toContain(`${comments} SELECT 1`);
+  expect(performance.now() - start).toBeLessThan(500);
+  const sql = `${'/**/'.repeat(120_000)}WITH ${'/* * */'.repeat(70_000)}a AS (SELECT 1) SELECT 1`;
+  expect(bind(sql, ['x'], FLAT).text).toContain('WITH "x" AS');
+});
+
 describe('positions', () => {
   const sql = "WITH a AS (SELECT '🙂') SELECT here";
   const place = Array.from(sql.slice(0, sql.indexOf('here'))).length;

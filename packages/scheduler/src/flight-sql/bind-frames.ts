@@ -47,8 +47,9 @@ export function bindFrames(sql: string, frames: readonly BoundFrame[], { readFil
   return start === undefined ? boundSql(`WITH ${list} (\n`, sql, '\n)') : spliced(sql, start, list);
 }
 
-/** The begin of a statement up to its first common table expression. */
-const WITH = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*WITH\s(?:(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*RECURSIVE\s)?/i;
+/** The begin of a statement up to its first common table expression. A comment matches in one way, so the time is linear. */
+const WITH =
+  /^(?:\s|--[^\n]*\n|\/\*(?:(?!\*\/)[\s\S])*\*\/)*WITH\s(?:(?:\s|--[^\n]*\n|\/\*(?:(?!\*\/)[\s\S])*\*\/)*RECURSIVE\s)?/i;
 
 function quotedName(name: string, quote: string): string {
   return `${quote}${name.replaceAll(quote, quote + quote)}${quote}`;
