@@ -8,6 +8,9 @@ const OTHER_TYPES: ReadonlyMap<string, string> = new Map([
 /** Longer definitions are not searched for one of them: a megabyte of blanks takes long. */
 const MAX_OTHER_LENGTH = 100;
 
+/** The most characters that all definitions have together: ten thousand of 52 characters. */
+const MAX_LENGTH = 524_288;
+
 /** What may follow the type of a column. A frame has no constraints, and nulls are allowed in all of its columns. */
 const NULLABILITY = /(?<!\s)\s+(?:NOT\s+)?NULL$/i;
 const CONSTRAINTS =
@@ -21,12 +24,16 @@ const CONSTRAINT_NAME = /(?:PRIMARY|CONSTRAINT|UNIQUE)\b/iy;
  */
 export function takeColumns(text: StatementText): string {
   const columns: string[] = [];
+  let length = 0;
   do {
     if (text.take(CONSTRAINT_NAME) !== undefined) throw constraint(text);
     const name = text.takeName('the name of a column');
-    const definition = withoutNullability(text.takeItem());
+    const item = text.takeItem();
+    length += name.length + item.text.length;
+    if (length > MAX_LENGTH) throw text.error(`the columns have more than ${MAX_LENGTH} characters`);
+    const definition = withoutNullability(item.text);
     if (definition === '') throw text.error(`the type of column ${name} is missing`);
-    if (CONSTRAINTS.test(withoutQuotes(definition))) throw constraint(text);
+    if (CONSTRAINTS.test(withoutRuns(item.outside))) throw constraint(text);
     const type = otherType(definition) ?? definition;
     if (columns.length === MAX_COLUMNS) throw text.error(`the table has more than ${MAX_COLUMNS} columns`);
     columns.push(`CAST(NULL AS ${type}) AS "${name.replaceAll('"', '""')}"`);
@@ -44,12 +51,9 @@ function otherType(definition: string): string | undefined {
   return OTHER_TYPES.get(definition.toUpperCase().replaceAll(/\s/g, ''));
 }
 
-/** Names of the parts of a STRUCT may be any words. Runs of blanks become one: each would be searched for a constraint. */
-function withoutQuotes(definition: string): string {
-  return definition
-    .replaceAll(/"(?:[^"]|"")*"/g, '""')
-    .replaceAll(/\([^()]*\)/g, '()')
-    .replaceAll(/\s{2,}/g, ' ');
+/** Runs of blanks become one: each would be searched for a constraint. */
+function withoutRuns(text: string): string {
+  return text.replaceAll(/\s{2,}/g, ' ');
 }
 
 function constraint(text: StatementText): Error {

@@ -69,6 +69,10 @@ describe('a statement', () => {
       't (p DECIMAL(10, 2), s STRUCT(a INT, "check" TEXT)[]);',
       'SELECT CAST(NULL AS DECIMAL(10, 2)) AS "p", CAST(NULL AS STRUCT(a INT, "check" TEXT)[]) AS "s" LIMIT 0',
     ],
+    [
+      't (s STRUCT(a INT, primary STRUCT("check" INT)) NULL)',
+      'SELECT CAST(NULL AS STRUCT(a INT, primary STRUCT("check" INT))) AS "s" LIMIT 0',
+    ],
   ])('CREATE TABLE %s has no rows', (text, select) => {
     expect(parseUpdate(`CREATE TABLE ${text}`)).toEqual({ ...create, handle: 't', select, isDeclared: true });
   });
@@ -123,6 +127,9 @@ describe('a statement', () => {
     ['CREATE TABLE t (a INT PRIMARY KEY)', 'a frame has no keys, no constraints and no default values'],
     ['CREATE TABLE t (a INT, PRIMARY KEY (a))', 'a frame has no keys, no constraints and no default values'],
     ['CREATE TABLE t (a INT DEFAULT 1)', 'a frame has no keys, no constraints and no default values'],
+    ['CREATE TABLE t (a VARCHAR (5) PRIMARY KEY)', 'a frame has no keys, no constraints and no default values'],
+    [`CREATE TABLE t (a ${'()'.repeat(40_000)})`, 'a definition is longer than 65536 characters'],
+    [`CREATE TABLE t (${`a ${'x'.repeat(60_000)},`.repeat(9)} b INT)`, 'the columns have more than 524288 characters'],
     ['INSERT t VALUES (1)', 'INSERT is not followed by INTO'],
     ['INSERT INTO t', 'VALUES or a query is missing'],
     ['INSERT INTO t (a,) VALUES (1)', 'the name of a column is missing'],
