@@ -30,6 +30,12 @@ describe('requestTarget', () => {
     expect(() => target(' '.repeat(20_000))).toThrow('60008 bytes');
   });
 
+  test('a megabyte is not encoded before it is refused', () => {
+    expect(() => target("'".repeat(1_000_000))).toThrow(
+      expect.objectContaining({ code: 'uri_too_long', message: expect.stringContaining('more than 1000001 bytes') }),
+    );
+  });
+
   test('refuses text that is not Unicode', () => {
     expect(() => target('\ud800')).toThrow(expect.objectContaining({ name: 'ServiceError', code: 'invalid_argument' }));
   });
