@@ -11,6 +11,9 @@ import { CAN_MEASURE, MAX_BLOCK_MS, type MeasuredServer, startMeasured } from '.
 import { startProcess } from './server-process.ts';
 
 const FRAMES = 20_000;
+/** Handles that are compared with an unknown one, which takes as long as the product of their lengths. */
+const LONG = 300;
+const longHandleOf = (i: number): string => `${'a'.repeat(115)}${String(i).padStart(5, '0')}`;
 const handleOf = (i: number): string => `t${String(i).padStart(5, '0')}`;
 
 interface Tools {
@@ -63,6 +66,7 @@ const CALLS: Readonly<Record<string, (tools: Tools) => Promise<void>>> = {
   'show tables': sql('show tables'),
   'an unknown name': http('/exec?engine=local&fmt=json&query=select+*+from+t0000', 400),
   'an unknown handle': http('/exec?handle=t0000&fmt=json', 404),
+  'an unknown handle of 100 characters': http(`/exec?handle=${'b'.repeat(100)}&fmt=json`, 404),
   ListFlights: ({ flights }) => drained(flights.listFlights({})),
   ListFrames: async ({ frames }) => {
     await frames.listFrames({});
@@ -88,6 +92,9 @@ describe.runIf(CAN_MEASURE)(`with ${FRAMES} frames, the event loop is kept for a
     const [file = ''] = await readdir(join(folder, 'default'));
     for (let i = 1; i < FRAMES; i += 1) {
       await link(join(folder, 'default', file), join(folder, 'default', file.replace(handleOf(0), handleOf(i))));
+    }
+    for (let i = 0; i < LONG; i += 1) {
+      await link(join(folder, 'default', file), join(folder, 'default', file.replace(handleOf(0), longHandleOf(i))));
     }
     const server = await startMeasured({ args, onEnd });
     const channel = createChannel(server.grpcAddress);

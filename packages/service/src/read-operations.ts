@@ -95,6 +95,8 @@ function noFrame(handle: string, hint?: string): ServiceError {
 
 /** The most handles that are compared: clients that wait for a frame ask for it again and again. */
 const MAX_COMPARED = 200;
+/** The most pairs of characters that are compared, about: long handles are compared with fewer others. */
+const MAX_PAIRS = 300_000;
 
 /** Any two shorter handles are close to each other. */
 const MIN_LENGTH = 3;
@@ -110,7 +112,8 @@ async function nearestHandle(store: Store, tenant: string, handle: string): Prom
   // The error is that of the frame, even if the handles cannot be listed.
   const handles = (await store.handles?.(tenant).catch(() => [])) ?? [];
   const candidates = handles.filter(({ length }) => Math.abs(length - handle.length) <= handle.length / 3);
-  return nearestName(handle, new Map(candidates.slice(0, MAX_COMPARED).map((name) => [name, name])));
+  const compared = candidates.slice(0, Math.min(MAX_COMPARED, Math.floor(MAX_PAIRS / handle.length ** 2)));
+  return nearestName(handle, new Map(compared.map((name) => [name, name])));
 }
 
 function noFiles(format: string): never {
