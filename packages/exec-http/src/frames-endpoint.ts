@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import { createHandle, ENCODINGS, type ListedFrame, type ListOptions } from '@svc/frames';
-import { createYield } from '@svc/frames/internal';
 import type { Service } from '@svc/service';
 import { TTL_HINT } from '@svc/service/internal';
 import * as v from 'valibot';
@@ -11,6 +10,7 @@ import type { HandlersOf } from './endpoint.ts';
 import type { Method } from './endpoints/endpoint-table.ts';
 import { matchingEtag, refuseConditions } from './etag.ts';
 import type { RequestContext } from './request-context.ts';
+import { jsonList } from './json-response.ts';
 import { parseCount, parsedJson, parseFlag } from './exec-params.ts';
 import { appendQuery, keepQuery } from './keep-query.ts';
 import { lastSegment, mapGiven, type Params, parseQueryString, single } from './query-string.ts';
@@ -51,29 +51,21 @@ interface ListBody {
   readonly digest: string;
 }
 
-const CHUNK_CHARACTERS = 64 * 1024;
-
-/** Encodes a list piece by piece: the list of 20 000 frames is 10 MB of JSON, and other requests must not wait for it. */
 async function listBody(frames: readonly ListedFrame[], hasColumns: boolean): Promise<ListBody> {
   const hash = createHash('sha256');
   const chunks: Uint8Array[] = [];
-  const pause = createYield();
-  let text = '{"frames":[';
-  const flush = (): void => {
-    const chunk = Buffer.from(text);
+  for await (const chunk of jsonList('frames', shownFrames(frames, hasColumns))) {
     hash.update(chunk);
     chunks.push(chunk);
-    text = '';
-  };
-  for (const [at, frame] of frames.entries()) {
-    await pause();
-    const { columns: _columns, ...others } = frame;
-    text += `${at === 0 ? '' : ','}${JSON.stringify(hasColumns ? frame : others)}`;
-    if (text.length > CHUNK_CHARACTERS) flush();
   }
-  text += ']}';
-  flush();
   return { chunks, digest: hash.digest('hex').slice(0, ETAG_DIGITS) };
+}
+
+function* shownFrames(frames: readonly ListedFrame[], hasColumns: boolean): Generator<object> {
+  for (const frame of frames) {
+    const { columns: _columns, ...others } = frame;
+    yield hasColumns ? frame : others;
+  }
 }
 
 /** Returns a response whose ETag is the digest of its body; 304 if the client has it already. */

@@ -70,6 +70,26 @@ describe('/queries', () => {
     expect(await (await app.request('/queries')).json()).toEqual({ queries: [] });
   });
 
+  test('a list with long SQL is sent in pieces', async () => {
+    const { app } = appWith();
+    const texts = Array.from({ length: 8 }, (_, i) => `select ${i} -- ${'x'.repeat(100_000)}`);
+    for (const query of texts)
+      void app.request('/exec?fmt=json&engine=local', {
+        method: 'POST',
+        body: query,
+        headers: { 'content-type': 'text/plain' },
+      });
+    await expect
+      .poll(async () => (await app.request('/queries')).json())
+      .toMatchObject({ queries: { length: texts.length } });
+    const { body } = await app.request('/queries?sql=true');
+    const pieces: Uint8Array[] = [];
+    for await (const piece of body ?? []) pieces.push(piece);
+    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(250_000);
+    const { queries } = JSON.parse(Buffer.concat(pieces).toString()) as { queries: { sql: string }[] };
+    expect(queries.map(({ sql }) => sql).toSorted()).toEqual(texts);
+  });
+
   test.each(['GET', 'DELETE'])('%s of an id that does not run is query_not_found', async (method) => {
     const response = await appWith().app.request('/queries/none', { method });
     expect([response.status, await response.json()]).toMatchObject([

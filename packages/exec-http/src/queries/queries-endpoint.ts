@@ -1,9 +1,8 @@
-import type { Call } from '@svc/frames';
+import { type Call, ENCODINGS } from '@svc/frames';
 import type { QueryInfo, Service } from '@svc/service';
-import type { EndpointResponse } from '../endpoint-response.ts';
 import type { HandlersOf } from '../endpoint.ts';
 import { parseFlag } from '../exec-params.ts';
-import { jsonResponse } from '../json-response.ts';
+import { jsonList, jsonResponse } from '../json-response.ts';
 import { lastSegment, mapGiven, parseQueryString, single } from '../query-string.ts';
 import type { RequestContext } from '../request-context.ts';
 
@@ -13,7 +12,12 @@ export function queryListHandlers(service: Service): HandlersOf<'GET'> {
     GET: async (context) => {
       const hasSql = showsSql(context);
       const queries = await service.listQueries(context.call);
-      return uncached({ queries: queries.map((query) => shownQuery(query, context.call, hasSql)) });
+      const shown = queries.map((query) => shownQuery(query, context.call, hasSql));
+      // With the SQL, each may have a megabyte.
+      return {
+        headers: { 'content-type': ENCODINGS.json.out.contentType, ...UNCACHED },
+        body: jsonList('queries', shown),
+      };
     },
   };
 }
@@ -24,7 +28,8 @@ export function queryHandlers(service: Service): HandlersOf<'DELETE' | 'GET'> {
     GET: async (context) => {
       const hasSql = showsSql(context);
       const query = await service.findQuery(context.call, lastSegment(context.c.req.url));
-      return uncached(shownQuery(query, context.call, hasSql));
+      const response = jsonResponse(shownQuery(query, context.call, hasSql));
+      return { ...response, headers: { ...response.headers, ...UNCACHED } };
     },
     DELETE: async ({ c, call }) => {
       await service.cancelQuery(call, lastSegment(c.req.url));
@@ -55,7 +60,4 @@ function shownQuery(query: QueryInfo, { caller }: Call, hasSql: boolean): object
   };
 }
 
-function uncached(value: object): EndpointResponse {
-  const response = jsonResponse(value);
-  return { ...response, headers: { ...response.headers, 'cache-control': 'no-store' } };
-}
+const UNCACHED = { 'cache-control': 'no-store' };
