@@ -41,6 +41,12 @@ function sql(body: () => string): Hostile {
   return { method: 'POST', path: SQL, headers: FORM, body, status: 400 };
 }
 
+/** A form that names the columns to read. */
+function columns(cols: () => string): Hostile {
+  const body = (): string => `handle=x&fmt=json&cols=${cols()}`;
+  return { method: 'POST', path: '/exec', headers: FORM, body, status: 400 };
+}
+
 /** A query in the body that stores its result. */
 const keep = (body: () => string, status = 400): Hostile => ({
   method: 'POST',
@@ -131,6 +137,8 @@ const HTTP: Readonly<Record<string, Hostile>> = {
   '30 MB of broken lines': lines(() => 'x\n'.repeat(15 * MB)),
   '10 MB of backslashes in a line': lines(() => '\\'.repeat(10 * MB)),
   'a parameter of 900,000 digits': sql(() => `query=select+$1&param=${'9'.repeat(900_000)}`),
+  'a form with 200,000 names of columns': columns(() => list(200_000, (i) => i.toString(36))),
+  'a form with a name of 1 MB in quotes': columns(() => `"${'""'.repeat(500_000)}"`),
   'SQL of 1 MB of pluses': sql(() => `query=${'+'.repeat(MB)}`),
   'SQL of 1 MB of escapes': sql(() => `query=${'%20'.repeat(340_000)}`),
   '500,000 parameters': sql(() => `query=select+1${'&a'.repeat(500_000)}`),

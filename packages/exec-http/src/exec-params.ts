@@ -35,10 +35,21 @@ export function parseLimit(text: string): RowRange {
   return high === Infinity ? { offset: low - 1 } : { offset: low - 1, limit: high - low + 1 };
 }
 
+/** The most columns of a frame. */
+const MAX_COLUMNS = 10_000;
+/** The most characters of all names in `cols`, and of one in quotes: their quotes are replaced one by one. */
+const [MAX_NAMES_LENGTH, MAX_NAME_LENGTH] = [524_288, 8192];
+
 /** Parses `cols`: comma-separated names; a name with a comma or a quote is in double quotes, with `""` for `"`. */
 export function parseColumns(text: string): readonly string[] {
-  const names = text.includes('"') ? quotedNames(text) : text.split(',');
+  if (text.length > MAX_NAMES_LENGTH) throw longColumns(text, MAX_NAMES_LENGTH);
+  const names = text.includes('"') ? quotedNames(text) : text.split(',', MAX_COLUMNS + 1);
   const known = new Set<string>();
+  if (names.length > MAX_COLUMNS) {
+    throw new ServiceError('invalid_argument', `cols=${quoted(text)} names more than ${MAX_COLUMNS} columns.`, {
+      hint: 'No frame has more. Leave cols out for all columns.',
+    });
+  }
   if (!text.includes('"') && names.includes('')) throw invalidColumns(text);
   for (const name of names) {
     if (known.has(name)) {
@@ -54,13 +65,20 @@ export function parseColumns(text: string): readonly string[] {
 function quotedNames(text: string): readonly string[] {
   const names: string[] = [];
   const pattern = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y;
-  while (pattern.lastIndex <= text.length) {
+  while (pattern.lastIndex <= text.length && names.length <= MAX_COLUMNS) {
     const [, inQuotes, plain, separator] = pattern.exec(text) ?? [];
     if (inQuotes === undefined && !plain) throw invalidColumns(text);
+    if (inQuotes !== undefined && inQuotes.length > MAX_NAME_LENGTH) throw longColumns(inQuotes, MAX_NAME_LENGTH);
     names.push(inQuotes?.replaceAll('""', '"') ?? plain ?? '');
     if (separator === '') break;
   }
   return names;
+}
+
+function longColumns(text: string, max: number): ServiceError {
+  return new ServiceError('invalid_argument', `cols has ${quoted(text)}, which has more than ${max} characters.`, {
+    hint: 'Name fewer columns, or leave cols out for all columns.',
+  });
 }
 
 function invalidColumns(text: string): ServiceError {

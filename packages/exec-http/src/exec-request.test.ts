@@ -74,6 +74,21 @@ describe('handle mode', () => {
     );
   });
 
+  test.each(['a,', '"a",'])('cols has at most 10,000 names: %s', (name) => {
+    expect(() => parse(`handle=t&fmt=json&cols=${name.repeat(100_000)}a`)).toThrow(
+      expect.objectContaining({
+        code: 'invalid_argument',
+        message: expect.stringContaining('more than 10000 columns'),
+      }),
+    );
+  });
+
+  test.each([`"${'a'.repeat(8193)}"`, 'a'.repeat(524_289)])('cols with a name that is too long is refused', (cols) => {
+    expect(() => parse(`handle=t&fmt=json&cols=${cols}`)).toThrow(
+      expect.objectContaining({ code: 'invalid_argument', message: expect.stringMatching(/^cols has .* characters/) }),
+    );
+  });
+
   test.each(['', ',', 'a,', ',a', 'a,,b', '"a', 'a"b', '"a"b', 'a,b,a'])('cols=%s is refused', (cols) => {
     expect(() => parse(`handle=t&fmt=json&cols=${encodeURIComponent(cols)}`)).toThrow(
       expect.objectContaining({ code: 'invalid_argument', message: expect.stringContaining('cols=') }),
