@@ -76,7 +76,7 @@ async function sendRandomRequests(count: number): Promise<Registry> {
       await (await app.request(`${to}?${parameters.join('&')}`, init)).arrayBuffer();
     }
   }
-  expect(registry.format('prometheus')).toContain('svc_requests_in_flight{protocol="http"} 0\n');
+  expect([...registry.format('prometheus')].join('')).toContain('svc_requests_in_flight{protocol="http"} 0\n');
   return registry;
 }
 

@@ -11,7 +11,7 @@ function createObserved(maxTenants?: number, hasCallers = false) {
 
 /** The samples of metrics by their text up to the value, without those of histograms. */
 function samplesOf(registry: Registry, prefix: string): Readonly<Record<string, number>> {
-  const lines = registry.format('prometheus').split('\n');
+  const lines = [...registry.format('prometheus')].join('').split('\n');
   const found = lines.flatMap((line) => /^([^# ]+(?:\{.*\})?) (\S+)$/.exec(line)?.slice(1, 3).map(String) ?? []);
   const pairs = Array.from(
     { length: found.length / 2 },

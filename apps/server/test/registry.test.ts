@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { METRICS } from '../src/metrics/metric-table.ts';
 import { metricsFormat } from '../src/metrics/metrics-endpoint.ts';
-import { createRegistry } from '../src/metrics/registry.ts';
+import { createRegistry, type Registry } from '../src/metrics/registry.ts';
+
+const textOf = (registry: Registry, format: 'openmetrics' | 'prometheus'): string =>
+  [...registry.format(format)].join('');
 
 describe('the text of a metric', () => {
   const registry = createRegistry({ hasTenants: false });
@@ -9,8 +12,7 @@ describe('the text of a metric', () => {
   const wait = registry.histogram('svc_query_wait_seconds', 'local');
   for (const seconds of [0.001, 0.0011, 1, 61]) wait.observe(seconds);
   const linesOf = (format: 'prometheus' | 'openmetrics', name: string) =>
-    registry
-      .format(format)
+    textOf(registry, format)
       .split('\n')
       .filter((line) => line.includes(name));
 
@@ -28,8 +30,8 @@ describe('the text of a metric', () => {
       '# TYPE svc_frame_writes counter',
       String.raw`svc_frame_writes_total{kind="a\"b\\c\nd"} 3`,
     ]);
-    expect(registry.format('openmetrics').endsWith('\n# EOF\n')).toBe(true);
-    expect(registry.format('prometheus')).not.toContain('EOF');
+    expect(textOf(registry, 'openmetrics').endsWith('\n# EOF\n')).toBe(true);
+    expect(textOf(registry, 'prometheus')).not.toContain('EOF');
   });
 
   test('counts a value in the bucket of its bound and in all above', () => {
@@ -41,9 +43,19 @@ describe('the text of a metric', () => {
   });
 
   test('is counted as series', () => {
-    const lines = registry.format('prometheus').split('\n');
+    const lines = textOf(registry, 'prometheus').split('\n');
     expect(registry.size()).toBe(lines.filter((line) => line !== '' && !line.startsWith('#')).length);
   });
+});
+
+test('with the most tenants, the text is in pieces', () => {
+  const registry = createRegistry({ hasTenants: true });
+  const labels = METRICS.svc_requests_total.labels;
+  for (let i = 0; i < 10_000; i += 1) registry.sample('svc_requests_total', ...labels, `tenant-${i}`).value += 1;
+  const pieces = [...registry.format('prometheus')];
+  expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(128 * 1024);
+  const lines = pieces.join('').split('\n');
+  expect(lines.filter((line) => line !== '' && !line.startsWith('#'))).toHaveLength(registry.size());
 });
 
 test('a metric has exactly the labels of its row', () => {

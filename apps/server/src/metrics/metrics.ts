@@ -1,6 +1,7 @@
 import type { Config } from '@svc/config';
 import type { FrameCacheState } from '@svc/duckdb';
 import type { ResponseCache } from '@svc/exec-http';
+import { createYield } from '@svc/frames/internal';
 import { type Health, isServing, type Observer, type Service, SQL_TARGETS } from '@svc/service';
 import type { SpanCounts } from '../traces/span-queue.ts';
 import type { Descriptors } from '../watch-descriptors.ts';
@@ -30,7 +31,7 @@ export interface Metrics {
   /** Sets where the gauges are read from. */
   connect(sources: MetricSources): void;
   /** Reads the gauges and writes all series. */
-  scrape(format: MetricsFormat): Promise<string>;
+  scrape(format: MetricsFormat): Promise<AsyncGenerator<Uint8Array, void>>;
   close(): void;
 }
 
@@ -57,10 +58,18 @@ export function createMetrics(
     },
     async scrape(format) {
       await Promise.all([runtime.collect(), sources && collect(registry, sources)]);
-      return registry.format(format);
+      return encoded(registry.format(format));
     },
     close: () => runtime.close(),
   };
+}
+
+async function* encoded(pieces: Iterable<string>): AsyncGenerator<Uint8Array, void> {
+  const pause = createYield();
+  for (const piece of pieces) {
+    yield Buffer.from(piece);
+    await pause();
+  }
 }
 
 /** Reads the gauges of the server. */

@@ -15,8 +15,8 @@ export interface Registry {
   /** Returns the series of these label values, in the order of the table; it is created on first use. */
   sample(name: MetricOf<'counter' | 'gauge'>, ...values: readonly string[]): Sample;
   histogram(name: MetricOf<'histogram'>, ...values: readonly string[]): Histogram;
-  /** Writes all series in a text format. */
-  format(format: 'prometheus' | 'openmetrics'): string;
+  /** Writes all series in a text format, in pieces: with many tenants, the whole takes long. */
+  format(format: 'prometheus' | 'openmetrics'): Iterable<string>;
   /** The number of series that `format` writes. */
   size(): number;
 }
@@ -46,20 +46,29 @@ export function createRegistry({ hasTenants }: RegistryOptions): Registry {
   return {
     sample: (name, ...values) => seriesOf(name, values),
     histogram: (name, ...values) => seriesOf(name, values),
-    format(format) {
-      const lines: string[] = [];
-      for (const [name, family] of families) family.write(name, format, lines);
-      if (format === 'openmetrics') lines.push('# EOF');
-      return `${lines.join('\n')}\n`;
+    *format(format) {
+      let piece = '';
+      for (const [name, family] of families) {
+        for (const text of family.write(name, format)) {
+          piece += text;
+          if (piece.length < PIECE_CHARACTERS) continue;
+          yield piece;
+          piece = '';
+        }
+      }
+      yield format === 'openmetrics' ? `${piece}# EOF\n` : piece;
     },
     size: () => [...families.values()].reduce((sum, family) => sum + family.size(), 0),
   };
 }
 
+const PIECE_CHARACTERS = 64 * 1024;
+
 /** A metric with all of its series. */
 interface Family {
   series(values: readonly string[]): Series;
-  write(name: string, format: 'prometheus' | 'openmetrics', lines: string[]): void;
+  /** Writes each series as lines. */
+  write(name: string, format: 'prometheus' | 'openmetrics'): Iterable<string>;
   size(): number;
 }
 
@@ -80,12 +89,12 @@ function createFamily(row: MetricRow, hasTenants: boolean): Family {
       }
       return found;
     },
-    write(name, format, lines) {
+    *write(name, format) {
       if (series.size === 0) return;
       // The name of a counter has its suffix only in the samples of OpenMetrics.
       const family = format === 'openmetrics' ? name.replace(/_total$/, '') : name;
-      lines.push(`# HELP ${family} ${escapedHelp(help, format)}`, `# TYPE ${family} ${type}`);
-      for (const one of series.values()) one.write(name, lines);
+      yield `# HELP ${family} ${escapedHelp(help, format)}\n# TYPE ${family} ${type}\n`;
+      for (const one of series.values()) yield one.text(name);
     },
     size: () => series.size * (type === 'histogram' ? buckets.length + HISTOGRAM_EXTRAS : 1),
   };
@@ -115,20 +124,18 @@ class Series implements Sample, Histogram {
     this.value += value;
   }
 
-  write(name: string, lines: string[]): void {
+  text(name: string): string {
     const labels = this.#labels;
     const braces = labels === '' ? '' : `{${labels}}`;
-    if (this.#bounds.length === 0) {
-      lines.push(`${name}${braces} ${this.value}`);
-      return;
-    }
+    if (this.#bounds.length === 0) return `${name}${braces} ${this.value}\n`;
     const separator = labels === '' ? '' : ',';
     let count = 0;
+    let text = '';
     this.#counts.forEach((one, i) => {
       count += one;
-      lines.push(`${name}_bucket{${labels}${separator}le="${boundText(this.#bounds[i])}"} ${count}`);
+      text += `${name}_bucket{${labels}${separator}le="${boundText(this.#bounds[i])}"} ${count}\n`;
     });
-    lines.push(`${name}_sum${braces} ${this.value}`, `${name}_count${braces} ${count}`);
+    return `${text}${name}_sum${braces} ${this.value}\n${name}_count${braces} ${count}\n`;
   }
 }
 
