@@ -19,6 +19,9 @@ export function rstStream(stream: number): Buffer {
   return http2Frame(3, stream, Buffer.of(0, 0, 0, 8));
 }
 
+/** Asks for an answer. */
+export const PING = http2Frame(6, 0, new Uint8Array(8));
+
 /** The headers of a gRPC call on a stream. */
 export function grpcHeaders(path: string, stream = 1): Buffer {
   const fields = [

@@ -5,7 +5,7 @@ import { ChannelCredentials, createChannel, createClient, Metadata } from 'nice-
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createTestAuthority } from '../../../tools/test-certificates.js';
 import { createCaller } from './callers.ts';
-import { goawayCode, grpcHeaders, grpcMessage, PREFACE, SETTINGS } from './http2-frames.ts';
+import { goawayCode, grpcHeaders, grpcMessage, PING, PREFACE, rstStream, SETTINGS } from './http2-frames.ts';
 import { type ServerProcess, startProcess, testFile } from './server-process.ts';
 import { fetchTls } from './tls-client.ts';
 
@@ -108,6 +108,30 @@ describe('refused calls', () => {
       expect(lines().length).toBeLessThan(10);
       expect(lines().every((line) => line['client'] === '127.0.0.1')).toBe(true);
     }
+    expect(await listFrames(server)).toEqual([]);
+  });
+
+  test('that are cancelled before they begin count, too: 100 on one connection close it', async () => {
+    const server = await start();
+    const [socket] = await openSockets(portsOf(server).grpc, 1, Buffer.concat([PREFACE, SETTINGS]));
+    if (socket === undefined) throw new Error('There is no socket.');
+    const chunks: Buffer[] = [];
+    socket.on('data', (data: Buffer) => void chunks.push(data));
+    // A few at a time: the server cuts off a client that sends more than 128 at once.
+    for (let i = 0; i < 20 && !isClosed(socket); i += 1) {
+      const streams = Array.from({ length: 20 }, (_, j) => 2 * (20 * i + j) + 1);
+      const answered = new Promise<void>((resolve) => {
+        socket.once('data', () => resolve());
+        socket.once('close', () => resolve());
+      });
+      socket.write(
+        Buffer.concat([...streams.flatMap((stream) => [grpcHeaders(LIST, stream), rstStream(stream)]), PING]),
+      );
+      await answered;
+    }
+    await expect.poll(() => isClosed(socket), { timeout: 5000 }).toBe(true);
+    expect(goawayCode(Buffer.concat(chunks))).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    expect(server.log.filter((line) => line.message === 'caller_refused').length).toBeLessThan(10);
     expect(await listFrames(server)).toEqual([]);
   });
 

@@ -31,13 +31,17 @@ function start(...names: readonly string[]) {
   const begun: string[] = [];
   const floods: unknown[] = [];
   listener.on('stream', (_stream: unknown, name: string) => begun.push(name));
-  beginCalls(listener, (session) => {
-    floods.push(session);
-    Object.assign(session, { destroyed: true });
+  const dropped: unknown[] = [];
+  beginCalls(listener, {
+    onFlood: (session) => {
+      floods.push(session);
+      Object.assign(session, { destroyed: true });
+    },
+    onDropped: (session, count) => dropped.push([session, count]),
   });
   const sessions = names.map((name) => new FakeSession(name));
   for (const session of sessions) listener.emit('session', session);
-  return { begun, floods, sessions };
+  return { begun, floods, dropped, sessions };
 }
 
 test('16 calls begin in each turn, one of each connection at a time', async () => {
@@ -51,12 +55,13 @@ test('16 calls begin in each turn, one of each connection at a time', async () =
   expect(begun).toHaveLength(32);
 });
 
-test('a cancelled call does not begin, and takes no turn', async () => {
-  const { begun, sessions } = start('a');
+test('a cancelled call does not begin, takes no turn, and is counted', async () => {
+  const { begun, dropped, sessions } = start('a');
   const [, ...others] = sessions[0]?.send(100) ?? [];
   for (const stream of others.slice(0, -1)) stream.closed = true;
   await nextTurn();
   expect(begun).toEqual(['a0', 'a99']);
+  expect(dropped).toEqual([[sessions[0], 98]]);
 });
 
 test.each([

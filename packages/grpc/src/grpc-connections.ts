@@ -23,6 +23,8 @@ export interface GrpcConnection {
   openCalls: number;
   /** The number of calls that were refused since the last accepted one. */
   refusedCalls: number;
+  /** Whether a call was accepted. */
+  isProved: boolean;
 }
 
 /** The connections of a gRPC listener. */
@@ -33,6 +35,8 @@ export interface GrpcConnections {
   onAccepted(session: object | undefined): void;
   /** Tells that a call of a session was refused. Closes a connection that is refused again and again. */
   onRefused(session: object | undefined): void;
+  /** Tells that calls of a session were cancelled before they began. Before its first accepted call, they count as refused. */
+  onDropped(session: object, count: number): void;
   /** Closes the connection of a session at once, with what is not read yet. */
   cutOff(session: object): void;
   /**
@@ -86,7 +90,7 @@ export function trackConnections(listener: Server, options: TrackConnectionsOpti
     const socket = newest;
     if (socket === undefined) return;
     const limited = find(socket);
-    const connection: GrpcConnection = { session, socket, limited, openCalls: 0, refusedCalls: 0 };
+    const connection: GrpcConnection = { session, socket, limited, openCalls: 0, refusedCalls: 0, isProved: false };
     connections.set(socket, connection);
     bySession.set(session, connection);
     socket.once('close', () => connections.delete(socket));
@@ -110,16 +114,16 @@ export function trackConnections(listener: Server, options: TrackConnectionsOpti
       const connection = session && bySession.get(session);
       if (connection === undefined) return;
       connection.refusedCalls = 0;
+      connection.isProved = true;
       connection.limited?.prove();
     },
     onRefused(session) {
       const connection = session && bySession.get(session);
-      if (connection === undefined) return;
-      connection.refusedCalls += 1;
-      if (connection.refusedCalls !== MAX_REFUSED_CALLS) return;
-      connection.session.goaway(ENHANCE_YOUR_CALM);
-      // At once: calls that have arrived together are not looked at.
-      connection.session.destroy();
+      if (connection !== undefined) countRefused(connection, 1);
+    },
+    onDropped(session, count) {
+      const connection = bySession.get(session);
+      if (connection?.isProved === false) countRefused(connection, count);
     },
     cutOff(session) {
       const connection = bySession.get(session);
@@ -142,6 +146,14 @@ export function trackConnections(listener: Server, options: TrackConnectionsOpti
       if (listener.listening) await once(listener, 'close');
     },
   };
+}
+
+function countRefused(connection: GrpcConnection, count: number): void {
+  connection.refusedCalls += count;
+  if (connection.refusedCalls < MAX_REFUSED_CALLS || connection.session.destroyed) return;
+  connection.session.goaway(ENHANCE_YOUR_CALM);
+  // At once: calls that have arrived together are not looked at.
+  connection.session.destroy();
 }
 
 function cutOff({ session, socket }: GrpcConnection): void {

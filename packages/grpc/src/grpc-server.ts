@@ -131,7 +131,10 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       calls.reportRejected(error, headers[':path'] ?? '', headers[REQUEST_ID_KEY]?.toString());
       connections?.onRefused(session);
     });
-    beginCalls(listener, (session) => connections?.cutOff(session));
+    beginCalls(listener, {
+      onFlood: (session) => connections?.cutOff(session),
+      onDropped: (session, count) => connections?.onDropped(session, count),
+    });
   }
 
   let stopped: Promise<void> | undefined;
