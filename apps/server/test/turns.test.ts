@@ -28,11 +28,32 @@ test('a group with few tasks does not wait for all of another', async () => {
   for (const name of names) {
     turns.start(
       () => started.push(name),
-      () => name.slice(0, 1),
+      () => ['address', name.slice(0, 1)],
     );
   }
   while (started.length < names.length) await nextTurn();
   expect(started.slice(0, 6)).toEqual(['a0', 'a1', 'b0', 'a2', 'b1', 'a3']);
+});
+
+test('an address with many credentials has as many turns as one with few', async () => {
+  const turns = createTurns(1);
+  const started: string[] = [];
+  const calls = [
+    ['first', 'x'],
+    ...Array.from({ length: 10 }, (_, i) => ['flood', String(i)] as const),
+    ['other', 'y'],
+    ['other', 'y'],
+    ['flood', '0'],
+  ] as const;
+  for (const [address, credential] of calls) {
+    turns.start(
+      () => started.push(`${address} ${credential}`),
+      () => [address, credential],
+    );
+  }
+  while (started.length < calls.length) await nextTurn();
+  expect(started.slice(0, 6)).toEqual(['first x', 'flood 0', 'other y', 'flood 1', 'other y', 'flood 2']);
+  expect(started.at(-1)).toBe('flood 0');
 });
 
 test('what a task does at once is done before the next one starts', async () => {

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { FindConnection, LimitedConnection } from '@svc/auth/internal';
-import { createTurns } from './turns.ts';
+import { createTurns, type Groups } from './turns.ts';
 
 /** A request in flight, and its response. */
 export interface RunningRequest {
@@ -68,9 +68,12 @@ const LATE = Object.assign(new Error('The head is late.'), { code: 'ERR_HTTP_REQ
 /** Requests that start in a turn of the event loop: few, because Node accepts one connection in a turn. */
 const TURN_REQUESTS = 8;
 
-/** Requests of one caller wait for each other, and not for those of others: it is not authenticated yet. */
-function groupOf({ headers, socket }: IncomingMessage): string {
-  return headers.authorization ?? socket.remoteAddress ?? '';
+/**
+ * Requests of one caller wait for each other, and not for those of others. The credentials are not checked yet, and a client
+ * can invent many: they take turns only within their address, which clients behind a proxy share.
+ */
+function groupsOf({ headers, socket }: IncomingMessage): Groups {
+  return [socket.remoteAddress ?? '', headers.authorization ?? ''];
 }
 
 /** The event with a socket of requests. With TLS, `connection` has the socket below it. */
@@ -126,7 +129,7 @@ export function serveInOrder(
     });
     turns.start(
       () => listen(connection, running),
-      () => groupOf(running.request),
+      () => groupsOf(running.request),
     );
   }
 

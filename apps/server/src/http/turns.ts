@@ -1,10 +1,13 @@
+/** The group of a task, and its subgroup in that. */
+export type Groups = readonly [group: string, subgroup: string];
+
 /** Starts tasks, a few in each turn of the event loop. */
 export interface Turns {
   /**
-   * Starts a task: now, or in a later turn if this one has started enough. The groups of tasks take turns, and those of a
-   * group start in order.
+   * Starts a task: now, or in a later turn if this one has started enough. Groups take turns, and in a group its subgroups;
+   * the tasks of a subgroup start in order.
    */
-  start(task: () => void, groupOf?: () => string): void;
+  start(task: () => void, groupsOf?: () => Groups): void;
 }
 
 /**
@@ -13,17 +16,18 @@ export interface Turns {
  * seconds.
  */
 export function createTurns(size: number): Turns {
-  /** The tasks of each group that has some. The first group is next. */
-  const waiting = new Map<string, (() => void)[]>();
+  /** The tasks of each subgroup of each group that has some. The first is next. */
+  const waiting = new Map<string, Map<string, (() => void)[]>>();
   let free = size;
 
   function takeNext(): (() => void) | undefined {
-    const [first] = waiting;
-    if (first === undefined) return undefined;
-    const [group, tasks] = first;
-    const task = tasks.shift();
-    waiting.delete(group);
-    if (tasks.length > 0) waiting.set(group, tasks);
+    const [group, subgroups] = takeFirst(waiting);
+    const [subgroup, tasks] = takeFirst(subgroups);
+    const task = tasks?.shift();
+    if (subgroups === undefined || tasks === undefined) return task;
+    // To the end of the row.
+    if (tasks.length > 0) subgroups.set(subgroup, tasks);
+    if (subgroups.size > 0) waiting.set(group, subgroups);
     return task;
   }
 
@@ -40,15 +44,24 @@ export function createTurns(size: number): Turns {
   }
 
   return {
-    start(task, groupOf = () => '') {
+    start(task, groupsOf = () => ['', '']) {
       if (free > 0) {
         free -= 1;
         return run(task);
       }
-      const group = groupOf();
-      const tasks = waiting.get(group);
-      if (tasks === undefined) waiting.set(group, [task]);
-      else tasks.push(task);
+      const [group, subgroup] = groupsOf();
+      const subgroups = waiting.get(group) ?? new Map<string, (() => void)[]>();
+      const tasks = subgroups.get(subgroup) ?? [];
+      tasks.push(task);
+      waiting.set(group, subgroups.set(subgroup, tasks));
     },
   };
+}
+
+/** Removes the first entry. */
+function takeFirst<T>(map: Map<string, T> | undefined): readonly [key: string, value: T | undefined] {
+  const [first] = map ?? [];
+  if (first === undefined) return ['', undefined];
+  map?.delete(first[0]);
+  return first;
 }
