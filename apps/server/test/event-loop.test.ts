@@ -3,7 +3,9 @@ import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { exportJWK, generateKeyPair } from 'jose';
 import { byTier } from '../../../test/tier.ts';
+import { basic, bearer, createCaller } from './callers.ts';
 import { CAN_MEASURE, MAX_BLOCK_MS, type MeasuredServer, startMeasured } from './measured-server.ts';
 import { testFile } from './server-process.ts';
 
@@ -256,5 +258,79 @@ describe.runIf(CAN_MEASURE)('the check of SQL for a cluster', () => {
       expect(await (await send(statement)).json()).toMatchObject({ error: 'There is no frame "a".' });
     });
     expect(ms).toBeLessThanOrEqual(MAX_BLOCK_MS);
+  });
+});
+
+const base64url = (text: string): string => Buffer.from(text).toString('base64url');
+const JWT_HEAD = base64url('{"alg":"ES256","kid":"k"}');
+const OPEN = '['.repeat(40_000);
+
+/** Credentials of 60 kB that prove nothing. */
+const CREDENTIALS: Readonly<Record<string, string>> = {
+  'a bearer token': bearer('a'.repeat(60_000)),
+  'dots as a bearer token': bearer('a.'.repeat(30_000)),
+  'blanks before a bearer token': `Bearer ${' '.repeat(60_000)}x`,
+  'a password': basic('a'.repeat(44_000)),
+  'colons as a name and password': `Basic ${base64url(':'.repeat(44_000))}`,
+  'the header of a JWT': bearer(`${base64url(OPEN)}.e30.AAAA`),
+  'the claims of a JWT': bearer(`${JWT_HEAD}.${base64url(OPEN)}.AAAA`),
+  'the signature of a JWT': bearer(`${JWT_HEAD}.e30.${'A'.repeat(60_000)}`),
+};
+
+describe.runIf(CAN_MEASURE)('with authentication', { retry: 4 }, () => {
+  const caller = createCaller('alpha', ['read', 'write']);
+  let server: MeasuredServer;
+  let end: (() => Promise<void>) | undefined;
+
+  beforeAll(async () => {
+    const key = await exportJWK((await generateKeyPair('ES256')).publicKey);
+    const env = {
+      SERVICE_AUTH_MODE: 'required',
+      SERVICE_AUTH_CALLERS_FILE: testFile('callers.toml', caller.row),
+      SERVICE_AUTH_JWKS: testFile('jwks.json', JSON.stringify({ keys: [{ ...key, kid: 'k' }] })),
+      SERVICE_AUTH_JWT_ISSUER: 'https://login.example.com/',
+      SERVICE_AUTH_JWT_AUDIENCE: 'svc',
+    };
+    server = await startMeasured({ env, onEnd: (ending) => void (end = ending) });
+    for (const authorization of Object.values(CREDENTIALS))
+      await server.fetch('/frames', { headers: { authorization } });
+    const headers = { ...JSON_TYPE, authorization: bearer(caller.token) };
+    for (let i = 0; i < 3; i += 1) {
+      await server.fetch('/frames', {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ sql: `select '${'a'.repeat(200_000)}'` }),
+      });
+    }
+    return async () => end?.();
+  });
+
+  test.each(Object.entries(CREDENTIALS))(
+    `60 kB of credentials keep the event loop for at most ${MAX_BLOCK_MS} ms: %s`,
+    async (_, authorization) => {
+      await server.longestBlock();
+      const { status } = await server.fetch('/frames', { headers: { authorization } });
+      expect({ status, ms: await server.longestBlock() }).toEqual({
+        status: 401,
+        ms: expect.toSatisfy((ms: number) => ms <= MAX_BLOCK_MS),
+      });
+    },
+  );
+
+  test.each([
+    ['of a caller', bearer(caller.token), 201],
+    ['of a stranger', bearer(`${caller.token}x`), 401],
+  ])(`a long valid JSON body %s keeps it for at most ${MAX_BLOCK_MS} ms`, async (_, authorization, expected) => {
+    const body = JSON.stringify({ sql: `select '${'a'.repeat(900_000)}'` });
+    await server.longestBlock();
+    const { status } = await server.fetch('/frames', {
+      method: 'POST',
+      headers: { ...JSON_TYPE, authorization },
+      body,
+    });
+    expect({ status, ms: await server.longestBlock() }).toEqual({
+      status: expected,
+      ms: expect.toSatisfy((ms: number) => ms <= MAX_BLOCK_MS),
+    });
   });
 });
