@@ -73,6 +73,10 @@ function parquet(footer: () => Buffer): Hostile {
 const SCHEMA_HEAD = Buffer.of(0x15, 2, 0x19, 0xfc, 0xa0, 0x8d, 6);
 /** A column of integers without a name. */
 const ELEMENT = Buffer.of(0x15, 2, 0x25, 0, 0x18, 0, 0);
+/** A list of one struct instead. */
+const ONE_ELEMENT = Buffer.of(0x15, 2, 0x19, 0x1c);
+/** The start of a list of 30 million booleans. */
+const BOOLEANS = Buffer.of(0xf1, 0x80, 0x87, 0xa7, 0xe);
 
 const MULTIPART = { 'content-type': 'multipart/form-data; boundary=x' };
 const PART = 'Content-Disposition: form-data; name=';
@@ -154,6 +158,13 @@ const HTTP: Readonly<Record<string, Hostile>> = {
   'a JSON text of 30 MB of escapes': json(() => `[{"a":"${'\\u00e9'.repeat(5 * MB)}"}]`, { status: 200 }),
   'a decimal with a million zeros': json(() => `[{"a":1.${'0'.repeat(MB)}1}]`, { query: '?columns=a:DECIMAL(10,2)' }),
   'a Parquet footer of 50 MB': parquet(() => Buffer.alloc(50 * MB, 0x15)),
+  'a Parquet column of 15 million fields': parquet(() => Buffer.concat([ONE_ELEMENT, Buffer.alloc(30 * MB, 0x13)])),
+  'a Parquet column with 30 million booleans': parquet(() =>
+    Buffer.concat([ONE_ELEMENT, Buffer.of(0x19), BOOLEANS, Buffer.alloc(30 * MB)]),
+  ),
+  'a Parquet footer whose version is 30 million booleans': parquet(() =>
+    Buffer.concat([Buffer.of(0x19), BOOLEANS, Buffer.alloc(30 * MB)]),
+  ),
   'a Parquet schema of 100,000 elements': parquet(() => Buffer.concat([SCHEMA_HEAD, Buffer.alloc(700_000, ELEMENT)])),
   '30,000 parameters in the URL': get(`/exec?handle=x&fmt=json&${'a&'.repeat(30_000)}`, 400),
   '60 kB of escapes in the URL': get(`/exec?handle=${'%41'.repeat(20_000)}&fmt=json`, 404),

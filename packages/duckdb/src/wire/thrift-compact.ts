@@ -23,6 +23,8 @@ export const THRIFT = {
 
 /** The maximum nesting of structs and lists. A Parquet footer nests five deep. */
 const MAX_DEPTH = 16;
+/** The maximum number of fields of a struct that is read: each takes far more memory than bytes. Parquet has up to 17. */
+const MAX_FIELDS = 32;
 
 /** A field header: the field id and the type of the value. */
 export interface ThriftHead {
@@ -30,7 +32,7 @@ export interface ThriftHead {
   readonly type: number;
 }
 
-/** A compact-protocol reader. Throws a `RangeError` if a value runs past the end of the bytes. */
+/** A compact-protocol reader. Throws a `RangeError` if a value runs past the end of the bytes or is beyond a limit. */
 export class ThriftCursor {
   position = 0;
   private readonly bytes: Uint8Array;
@@ -58,9 +60,10 @@ export class ThriftCursor {
 
   struct(depth = 0): ThriftStruct {
     const fields = new Map<number, ThriftField>();
-    for (let before = 0; ;) {
+    for (let before = 0, count = 0; ; count++) {
       const head = this.fieldHead(before);
       if (head === undefined) return fields;
+      if (count === MAX_FIELDS) throw new RangeError('A struct has too many fields.');
       const start = this.position;
       this.skip(head.type, depth);
       fields.set(head.id, { type: head.type, bytes: this.bytes.subarray(start, this.position) });

@@ -29,6 +29,8 @@ const MAX_SCHEMA_BYTES = 32 * 1024 * 1024;
 /** The whole footer is copied if DuckDB needs another one. */
 const MAX_FOOTER_BYTES = 256 * 1024 * 1024;
 const MAX_ELEMENTS = 100_000;
+/** An element has a name and a few numbers. It is read in one step. */
+const MAX_ELEMENT_BYTES = 16 * 1024;
 /** A longer footer is not searched for signs of encrypted columns: that would take long, and they are rare. */
 const MAX_SEARCHED_BYTES = 256 * 1024;
 
@@ -62,8 +64,8 @@ export async function readParquetFooter(path: string): Promise<ParquetFooter | u
       rows,
       isExact: elements.every(({ element }) => element.exact === undefined),
       keepsValues: elements.every(({ element: { exact, leaf } }) => exact === undefined || leaf.kind === 'legacy_utc'),
-      appendExact(target) {
-        const head = Buffer.concat([bytes.subarray(0, schemaStart), encodeSchema(elements)]);
+      async appendExact(target) {
+        const head = Buffer.concat([bytes.subarray(0, schemaStart), await encodeSchema(elements)]);
         return append(target, head, { path, start: start + schemaEnd, length: length - schemaEnd });
       },
     };
@@ -119,7 +121,8 @@ async function readSchema(footer: Uint8Array): Promise<ReadSchema> {
   try {
     const cursor = new ThriftCursor(footer);
     let head = cursor.fieldHead(0);
-    if (head?.id === FILE.version) {
+    // A value of another type may be as long as the footer.
+    if (head?.id === FILE.version && head.type === THRIFT.i32) {
       cursor.skip(head.type);
       head = cursor.fieldHead(FILE.version);
     }
@@ -129,9 +132,11 @@ async function readSchema(footer: Uint8Array): Promise<ReadSchema> {
     if (list.type !== THRIFT.struct || list.count > MAX_ELEMENTS) throw new RangeError('The schema is too long.');
     const structs: { readonly fields: ReturnType<ThriftCursor['struct']>; readonly bytes: Uint8Array }[] = [];
     for (let i = 0; i < list.count; i++) {
-      const start = cursor.position;
-      const fields = cursor.struct();
-      structs.push({ fields, bytes: footer.subarray(start, cursor.position) });
+      const bytes = footer.subarray(cursor.position, cursor.position + MAX_ELEMENT_BYTES);
+      const element = new ThriftCursor(bytes);
+      const fields = element.struct();
+      structs.push({ fields, bytes: bytes.subarray(0, element.position) });
+      cursor.position += element.position;
       await pause();
     }
     const elements: ReadElement[] = [];
@@ -168,15 +173,20 @@ function hasEncryptedColumns(footer: Uint8Array): boolean {
 /** Reads the number of rows, which follows the schema. */
 function readRows(cursor: ThriftCursor, footer: Uint8Array): number | undefined {
   const head = cursor.fieldHead(FILE.schema);
-  if (head?.id !== FILE.rows) return undefined;
+  if (head?.id !== FILE.rows || head.type !== THRIFT.i64) return undefined;
   const start = cursor.position;
   cursor.skip(head.type);
   return thriftLong({ type: head.type, bytes: footer.subarray(start, cursor.position) });
 }
 
-function encodeSchema(elements: readonly ReadElement[]): Uint8Array {
-  return structsField(elements.map(({ element, bytes }) => (element.exact ? encodeStruct(element.exact) : bytes)))
-    .bytes;
+async function encodeSchema(elements: readonly ReadElement[]): Promise<Uint8Array> {
+  const pause = createYield();
+  const structs: Uint8Array[] = [];
+  for (const { element, bytes } of elements) {
+    structs.push(element.exact ? encodeStruct(element.exact) : bytes);
+    await pause();
+  }
+  return structsField(structs).bytes;
 }
 
 /** Collects the columns: the children of the first element, each followed by its descendants. */
