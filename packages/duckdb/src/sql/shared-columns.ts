@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
-import { charactersBefore, childrenOf, foldedName, sharedNames, sqlNames } from '@svc/frames/internal';
+import { charactersBefore, childrenOf, createYield, foldedName, sharedNames, sqlNames } from '@svc/frames/internal';
 import { DataType, type Field } from 'apache-arrow';
 import type { NamedPart } from '../wire/sql-requests.ts';
 import type { PinnedSource } from '../store/sql-frames.ts';
@@ -32,13 +32,27 @@ export function missedColumn(fault: string, pins: readonly PinnedSource[]): Shar
  * Refuses an unqualified column name that columns of one frame share if another frame has it, too: DuckDB would silently
  * use that one.
  */
-export function refuseContested(sql: string, columns: readonly NamedPart[], pins: readonly PinnedSource[]): void {
+export async function refuseContested(
+  sql: string,
+  columns: readonly NamedPart[],
+  pins: readonly PinnedSource[],
+): Promise<void> {
+  const pause = createYield();
+  const named = new Map<string, NamedPart>();
+  for (const column of columns) {
+    const key = foldedName(column.name);
+    if (!named.has(key)) named.set(key, column);
+    await pause();
+  }
+  let known: ReadonlySet<string> | undefined;
   for (const { handle, info } of pins) {
     const names = info.schema.fields.map(({ name }) => name);
     for (const key of sharedNames(names).keys()) {
-      const column = columns.find(({ name }) => foldedName(name) === key);
-      const isElsewhere = pins.some((pin) => pin.handle !== handle && hasColumn(pin, key));
-      if (column === undefined || !isElsewhere) continue;
+      const column = named.get(key);
+      if (column === undefined) continue;
+      // The frame itself does not have this name in SQL: the columns that share it get a number.
+      known ??= await namesIn(pins);
+      if (!known.has(key)) continue;
       const { message, hint } = sharedName(names, key, handle, 'columns');
       throw new ServiceError('invalid_sql', message, {
         hint: `${hint} Qualify the column of another frame with its table name.`,
@@ -46,11 +60,19 @@ export function refuseContested(sql: string, columns: readonly NamedPart[], pins
         position: charactersBefore(sql, column.position),
       });
     }
+    await pause();
   }
 }
 
-function hasColumn({ info }: PinnedSource, key: string): boolean {
-  return sqlNames(info.schema.fields.map(({ name }) => name)).some((name) => foldedName(name) === key);
+/** Returns the folded SQL names of the columns of all frames. */
+async function namesIn(pins: readonly PinnedSource[]): Promise<ReadonlySet<string>> {
+  const pause = createYield();
+  const found = new Set<string>();
+  for (const { info } of pins) {
+    for (const name of sqlNames(info.schema.fields.map((field) => field.name))) found.add(foldedName(name));
+    await pause();
+  }
+  return found;
 }
 
 function sharedIn(

@@ -99,7 +99,7 @@ export function createStatement(parts: StatementParts): Statement {
       if (listsFrames) return store.handles(tenant);
       if (readsCatalogue) catalogue = await orAborted(catalogueOf(store, call, sql), signal);
       for (const table of tables) await pin(table);
-      refuseContested(sql, columns, pins);
+      await refuseContested(sql, columns, pins);
       return undefined;
     },
     async prepare(params) {
