@@ -12,7 +12,7 @@ import type { PinnedSource, SqlFrames } from '../store/sql-frames.ts';
 import { type ResultPlan, resultPlan } from './result-plan.ts';
 import { frameFailure } from './frame-failure.ts';
 import { frameShape } from './frame-shape.ts';
-import { frameViewSql } from './frame-view.ts';
+import { frameViewSql, type PlainSelect } from './frame-view.ts';
 import { refuseContested } from './shared-columns.ts';
 import type { OnProgress } from './sql-child.ts';
 import type { ChildSlot } from './sql-children.ts';
@@ -58,6 +58,17 @@ export interface StatementParts {
 const MAX_SHOWN_FRAMES = 10_000;
 const MAX_SHOWN_COLUMNS = 200_000;
 
+/** Some of the frames of a statement. */
+interface FramesPart {
+  readonly views: SqlView[];
+  readonly catalogue: CatalogueFrame[];
+}
+
+/** The length of the JSON of a message with frames: a longer one would take too long in one step. */
+const MAX_PART_LENGTH = 512 * 1024;
+/** About the length of the JSON of a column in the catalogue. */
+const COLUMN_LENGTH = 64;
+
 /** Creates a statement, which is not checked yet. */
 export function createStatement(parts: StatementParts): Statement {
   const { store, call, sql, limit, slot, onProgress } = parts;
@@ -88,6 +99,32 @@ export function createStatement(parts: StatementParts): Statement {
     pins.push(frame);
   }
 
+  /** Sends the frames in messages of a bounded size. Returns those of the last one, which are not sent yet. */
+  async function sendFrames([home = '']: readonly string[]): Promise<FramesPart> {
+    const pause = createYield();
+    let part: FramesPart = { views: [], catalogue: [] };
+    let size = 0;
+    async function added(length: number): Promise<void> {
+      size += length;
+      if (size > MAX_PART_LENGTH) {
+        await child.call({ op: 'frames', ...part }, context);
+        part = { views: [], catalogue: [] };
+        size = 0;
+      }
+      await pause();
+    }
+    for (const [i, frame] of pins.entries()) {
+      const view = viewOf(frame, home, used && { frame: i, used });
+      part.views.push(view);
+      await added(view.sql.length);
+    }
+    for (const frame of catalogue ?? []) {
+      part.catalogue.push(frame);
+      await added(frame.columns.length * COLUMN_LENGTH);
+    }
+    return part;
+  }
+
   return {
     limit,
     async check() {
@@ -106,9 +143,15 @@ export function createStatement(parts: StatementParts): Statement {
       // With thousands of columns, this and the plan take milliseconds each.
       await createYield()();
       const directories = store.directories(tenant);
-      const views = viewsOf(pins, directories, used);
+      const rest = await sendFrames(directories);
       return child.call(
-        { op: 'prepare', directories, views, ...(catalogue && { catalogue }), ...(params && { params }) },
+        {
+          op: 'prepare',
+          directories,
+          views: rest.views,
+          ...(catalogue && { catalogue: rest.catalogue }),
+          ...(params && { params }),
+        },
         { ...context, onProgress },
       );
     },
@@ -170,22 +213,11 @@ async function pinFrame(
   }
 }
 
-/** Returns the views of frames, for a statement that computes with the columns `used` only. */
-function viewsOf(
-  pins: readonly PinnedSource[],
-  [home = '']: readonly string[],
-  used: ReadonlySet<string> | undefined,
-): SqlView[] {
+/** Returns the view of a frame. */
+function viewOf({ handle, version, paths, info }: PinnedSource, home: string, plain: PlainSelect | undefined): SqlView {
   // Relative paths: errors of DuckDB must not reveal where frames are stored.
-  return pins.map(({ handle, version, paths, info }, frame) => ({
-    name: handle,
-    version,
-    sql: frameViewSql(
-      paths.map((path) => relative(home, path)),
-      info,
-      used && { frame, used },
-    ),
-  }));
+  const files = paths.map((path) => relative(home, path));
+  return { name: handle, version, sql: frameViewSql(files, info, plain) };
 }
 
 function unknownFrame(sql: string, { name, position }: NamedPart, nearest: string | null): ServiceError {

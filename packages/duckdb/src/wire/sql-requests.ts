@@ -40,12 +40,15 @@ export interface SqlParam {
  */
 export type SqlRequest =
   | { readonly op: 'check'; readonly sql: string }
+  /** Frames of the next prepare: more than one message should have. */
+  | { readonly op: 'frames'; readonly views: readonly SqlView[]; readonly catalogue: readonly CatalogueFrame[] }
   | {
       readonly op: 'prepare';
       /** The only directories the child may read; they never change. Paths in views are relative to the first. */
       readonly directories: readonly string[];
+      /** The views that were not sent before. */
       readonly views: readonly SqlView[];
-      /** All frames of the tenant, if the statement reads the catalogue. */
+      /** The rest of all frames of the tenant, if the statement reads the catalogue. */
       readonly catalogue?: readonly CatalogueFrame[];
       /** Omitted if the statement is only described. */
       readonly params?: readonly SqlParam[];
@@ -75,6 +78,7 @@ export interface SqlResponses {
     readonly columns: readonly { readonly name: string; readonly type: DuckType }[];
     readonly parameters: readonly DuckType[];
   };
+  readonly frames: null;
   readonly nearest: string | null;
   readonly rows: { readonly rows: number };
 }

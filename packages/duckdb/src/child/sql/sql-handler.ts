@@ -42,6 +42,8 @@ export function createSqlHandler(settings: readonly string[], database: Promise<
   // Avoid an unhandled rejection; each request awaits `opened` itself.
   opened.catch(() => undefined);
   let session: SqlSession | undefined;
+  /** What was sent for the next prepare. */
+  let sent: Sent = NONE_SENT;
 
   function endSession(): void {
     session?.end();
@@ -57,6 +59,7 @@ export function createSqlHandler(settings: readonly string[], database: Promise<
     switch (request.op) {
       case 'check': {
         endSession();
+        sent = NONE_SENT;
         const checked = await checker.check(request.sql);
         session = createSqlSession(connections, checked);
         const { text: _text, shift: _shift, ...names } = checked;
@@ -64,20 +67,26 @@ export function createSqlHandler(settings: readonly string[], database: Promise<
       }
       case 'nearest':
         return (await checker.nearest(request)) ?? null;
-      case 'prepare':
-        await views.show(request.directories, request.views);
+      case 'frames':
+        sent = joined(sent, request);
+        return null;
+      case 'prepare': {
+        const all = joined(sent, { views: request.views, catalogue: request.catalogue ?? [] });
+        sent = NONE_SENT;
+        await views.show(request.directories, all.views);
         if (request.catalogue !== undefined) {
-          await views.hideOthers(request.views);
-          await catalogue.show(request.catalogue);
+          await views.hideOthers(all.views);
+          await catalogue.show(all.catalogue);
         }
         return required(session).prepare(request.params);
+      }
       case 'rows': {
         const current = required(session);
         active.spans?.step('execute');
         const rows = await current.run(request.casts);
-        const sent = await sendRows(active, rows, request.plans, { maxRowBytes: MAX_ROW_BYTES });
+        const result = await sendRows(active, rows, request.plans, { maxRowBytes: MAX_ROW_BYTES });
         current.complete();
-        return sent;
+        return result;
       }
       default:
         return request satisfies never;
@@ -107,6 +116,13 @@ export function createSqlHandler(settings: readonly string[], database: Promise<
       }
     },
   };
+}
+
+type Sent = Pick<Extract<SqlRequest, { op: 'frames' }>, 'views' | 'catalogue'>;
+const NONE_SENT: Sent = { views: [], catalogue: [] };
+
+function joined(before: Sent, { views, catalogue }: Sent): Sent {
+  return { views: [...before.views, ...views], catalogue: [...before.catalogue, ...catalogue] };
 }
 
 async function open(settings: readonly string[], database: Promise<Database>): Promise<Tools> {
