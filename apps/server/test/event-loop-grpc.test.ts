@@ -15,7 +15,7 @@ import {
   QueryRequest,
   reflectionV1,
 } from '@svc/proto';
-import { Field, Float64, List, Schema, Table, Utf8, vectorFromArray } from 'apache-arrow';
+import { Binary, Field, Float64, List, Schema, Table, Utf8, vectorFromArray } from 'apache-arrow';
 import { Status } from 'nice-grpc';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { byTier } from '../../../test/tier.ts';
@@ -222,9 +222,21 @@ const ROWS: readonly (readonly [string, Hostile])[] = [
       new Table({ a: vectorFromArray([new Float64Array(50_000)], new List(new Field('item', new Float64(), true))) }),
     ),
   ),
+  put('a bound list with a blob of 500 kB', 'OK', (grpc) =>
+    bound(
+      grpc,
+      'select $1',
+      new Table({
+        a: vectorFromArray([[new Uint8Array(MB / 2).fill(255)]], new List(new Field('item', new Binary(), true))),
+      }),
+    ),
+  ),
   put('100,000 bound rows', 'INVALID_ARGUMENT', (grpc) => bound(grpc, 'select $1', floats(100_000))),
   send('SQL of 32 MB in a query', 'RESOURCE_EXHAUSTED', `${FRAMES}/Query`, () =>
     frameQuery({ sql: `select '${'é'.repeat(16 * MB)}'` }),
+  ),
+  send('a parameter of 1 MB of bytes', 'OK', `${FRAMES}/Query`, () =>
+    frameQuery({ sql: 'select octet_length($1) as bytes', params: [{ bytesValue: Buffer.alloc(MB, 255) }] }),
   ),
   send('500,000 parameters', 'INVALID_ARGUMENT', `${FRAMES}/Query`, () =>
     Buffer.concat([frameQuery({ sql: 'select 1' }), repeated([0x12, 0], MB / 2)]),

@@ -23,7 +23,7 @@ export function sqlParam(value: SqlValue): SqlParam {
   if (typeof value === 'string') return { type: 'VARCHAR', text: value };
   if (typeof value === 'bigint') return { type: bigintType(value), text: String(value) };
   if (typeof value === 'number') return { type: numberType(value), text: numberText(value) };
-  if (value instanceof Uint8Array) return { type: 'BLOB', text: blobText(value) };
+  if (value instanceof Uint8Array) return { type: 'BASE64', text: Buffer.from(value).toString('base64') };
   const type = value.type.trim().toUpperCase();
   const element = type.replace(LISTS, '');
   if (!TYPES.has(element) && !DECIMAL.test(element)) {
@@ -47,10 +47,4 @@ function numberText(value: number): string {
 
 function bigintType(value: bigint): string {
   return value >= -MAX_BIGINT && value < MAX_BIGINT ? 'BIGINT' : 'HUGEINT';
-}
-
-function blobText(bytes: Uint8Array): string {
-  return Buffer.from(bytes)
-    .toString('hex')
-    .replaceAll(/../g, String.raw`\x$&`);
 }

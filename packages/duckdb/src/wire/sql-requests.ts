@@ -27,7 +27,7 @@ export interface CatalogueFrame {
   readonly columns: readonly { readonly name: string; readonly type: string; readonly sqlType: string }[];
 }
 
-/** A parameter value: its text and the type to cast it to. */
+/** A parameter value: its text and the type to cast it to; BASE64 for the bytes of a BLOB. */
 export interface SqlParam {
   readonly type: string;
   /** Null means NULL of any type. */

@@ -112,10 +112,25 @@ async function listOf(field: Field, values: Vector, json: readonly unknown[], tu
 function elementText(value: SqlValue): string {
   if (value === null) return 'NULL';
   if (typeof value === 'boolean' || typeof value === 'number' || typeof value === 'bigint') return String(value);
-  if (value instanceof Uint8Array) return quotedElement(Buffer.from(value).toString('hex').replaceAll(/../g, '\\x$&'));
+  if (value instanceof Uint8Array) return `"${blobText(value)}"`;
   if (typeof value === 'string') return quotedElement(value);
   return value.type.endsWith('[]') ? value.text : quotedElement(value.text);
 }
+
+/** Writes bytes as DuckDB casts them from a text in quotes, each as `\\xAB`. */
+function blobText(bytes: Uint8Array): string {
+  const text = Buffer.alloc(BYTE_TEXT.length * bytes.length, BYTE_TEXT, 'latin1');
+  let at = BYTE_TEXT.length - 2;
+  for (const byte of bytes) {
+    text[at] = DIGITS.charCodeAt(byte >> 4);
+    text[at + 1] = DIGITS.charCodeAt(byte & 15);
+    at += BYTE_TEXT.length;
+  }
+  return text.toString('latin1');
+}
+
+const BYTE_TEXT = String.raw`\\x00`;
+const DIGITS = '0123456789abcdef';
 
 function quotedElement(text: string): string {
   return `"${text.replaceAll(/["\\]/g, '\\$&')}"`;

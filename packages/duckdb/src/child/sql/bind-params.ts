@@ -10,6 +10,7 @@ export async function bindParams(
   for (const [i, { type, text }] of params.entries()) {
     if (text === null) prepared.bindNull(i + 1);
     else if (type === 'VARCHAR') prepared.bindVarchar(i + 1, text);
+    else if (type === 'BASE64') prepared.bindBlob(i + 1, Buffer.from(text, 'base64'));
     else await bindAs(connection, prepared, i + 1, { type, text });
   }
 }
