@@ -198,6 +198,12 @@ const ROWS: readonly (readonly [string, Hostile])[] = [
     flight.Criteria.encode({ expression: Buffer.alloc(MB, 'é') }).finish(),
   ),
   put('20,000 columns', 'INVALID_ARGUMENT', () => uploadTo('x', columns(20_000))),
+  put('a schema with 3 MB of metadata', 'INVALID_ARGUMENT', () =>
+    uploadTo('x', schemaOnly(new Schema([new Field('a', new Float64(), true)], new Map([['a', '"'.repeat(3 * MB)]])))),
+  ),
+  put('a schema with 1 MB of metadata', 'OK', () =>
+    uploadTo('x', schemaOnly(new Schema([new Field('a', new Float64(), true)], new Map([['a', '"'.repeat(MB)]])))),
+  ),
   put('a schema 1,000 levels deep', 'INVALID_ARGUMENT', () => uploadTo('x', deep(1000))),
   put('application metadata of 50 MB', 'RESOURCE_EXHAUSTED', async () => [
     ...(await uploadTo('x', floats(1))),

@@ -40,9 +40,9 @@ interface Tally {
 
 /**
  * Checks the flatbuffer of a schema before `schemaFromTable` reads it: that it is complete, within the limits, and uses
- * only supported types. `unions`: whether a column may be a union.
+ * only supported types. `unions`: whether a column may be a union. Returns the bytes of its names and metadata.
  */
-export function checkSchemaTable(schema: FlatTable | undefined, unions = false): void {
+export function checkSchemaTable(schema: FlatTable | undefined, unions = false): number {
   if (schema === undefined) throw new RangeError('There is no schema.');
   if (schema.short(SLOT.schema.endianness) !== 0) {
     throw new ServiceError('invalid_data', 'The Arrow data is big-endian.', {
@@ -52,6 +52,7 @@ export function checkSchemaTable(schema: FlatTable | undefined, unions = false):
   const tally = { unions, columns: 0, textBytes: 0 };
   checkMetadata(schema, SLOT.schema.metadata, tally);
   for (const column of fieldsOf(schema, SLOT.schema.fields, tally, 1)) checkField(column, column, tally, 1);
+  return tally.textBytes;
 }
 
 function fieldsOf(parent: FlatTable, slot: number, tally: Tally, depth: number): readonly FlatTable[] {

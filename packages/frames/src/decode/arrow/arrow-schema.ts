@@ -36,6 +36,11 @@ export function uncheckedSchemaFromUpload(message: Uint8Array): Schema {
   return decodeSchema(message);
 }
 
+/** Returns the bytes of the names and metadata in a schema message. */
+export function schemaTextBytes(message: Uint8Array): number {
+  return readFlatbuffer(message, SCHEMA, (root) => checkSchemaTable(root.table(SLOT.message.header), true));
+}
+
 /** Reads the schema of the parameters of a statement from an untrusted message. Unlike a frame, it can have unions. */
 export function schemaFromParameters(message: Uint8Array): Schema {
   readFlatbuffer(message, SCHEMA, (root) => checkSchemaTable(root.table(SLOT.message.header), true));
