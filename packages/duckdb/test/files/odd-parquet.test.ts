@@ -214,6 +214,27 @@ describe('a file that cannot be read says why, and what to do', () => {
     expect(await outcomesOf(file)).toMatchObject({ put: failure, cold: failure, sql: failure });
   });
 
+  test('10,001 columns', async () => {
+    const columns = Array.from({ length: 10_001 }, (_, i) =>
+      encodeStruct(
+        new Map([
+          [1, numberField(1)],
+          [3, numberField(0)],
+          [ELEMENT.name, { type: 8, bytes: Buffer.concat([Buffer.of(String(i).length), Buffer.from(String(i))]) }],
+        ]),
+      ),
+    );
+    const root = encodeStruct(
+      new Map([
+        [ELEMENT.name, { type: 8, bytes: Buffer.of(1, 97) }],
+        [5, numberField(columns.length)],
+      ]),
+    );
+    const file = withFooter(await parquetOf('SELECT 1 AS id'), set(FILE.schema, structsField([root, ...columns])));
+    const failure = refused('The Parquet file has more than 10000 columns, including nested ones.', 'long format');
+    expect(await outcomesOf(file)).toMatchObject({ put: failure, cold: failure, sql: failure });
+  });
+
   test('an encrypted footer', async () => {
     const file = await parquetOf('SELECT 1 AS id');
     file.write('PARE', file.length - 4, 'latin1');

@@ -1,4 +1,5 @@
 import { ServiceError } from '@svc/errors';
+import { MAX_COLUMNS } from '@svc/frames/internal';
 
 const CUT_OFF = 'Check that the body is complete and that its format matches Content-Type.';
 /** What to do about a file whose bytes contradict each other. */
@@ -57,6 +58,17 @@ export function unreadableParquet(message: string, cause: unknown): ServiceError
 /** The error for an encrypted Parquet file. */
 export function encryptedParquet(): ServiceError {
   return new ServiceError('invalid_data', `The Parquet file cannot be read: ${ENCRYPTED}.`, { hint: ENCRYPTED_HINT });
+}
+
+/** The error for a Parquet file with more columns than a frame can have. */
+export function tooManyColumns(): ServiceError {
+  return new ServiceError(
+    'invalid_data',
+    `The Parquet file has more than ${MAX_COLUMNS} columns, including nested ones.`,
+    {
+      hint: 'Split the frame, or reshape it to a long format.',
+    },
+  );
 }
 
 /** DuckDB's own reason: the first line, without the kind of the error and the file. Empty if it may contain a path. */

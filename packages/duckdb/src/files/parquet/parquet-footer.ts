@@ -1,8 +1,8 @@
 import { appendFile, type FileHandle, open } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
-import { createYield } from '@svc/frames/internal';
+import { createYield, MAX_COLUMNS } from '@svc/frames/internal';
 import { mapOfKeys, type ParquetElement, parquetElement, type ParquetLeaf } from './parquet-elements.ts';
-import { DAMAGED, encryptedParquet } from './parquet-faults.ts';
+import { DAMAGED, encryptedParquet, tooManyColumns } from './parquet-faults.ts';
 import { encodeParquetTail, PARQUET_TAIL_BYTES, parseParquetTail } from '../../wire/parquet-tail.ts';
 import { encodeStruct, structsField, THRIFT, ThriftCursor, thriftLong } from '../../wire/thrift-compact.ts';
 
@@ -28,7 +28,8 @@ const ENCRYPTED_MAGIC = 'PARE';
 const MAX_SCHEMA_BYTES = 32 * 1024 * 1024;
 /** The whole footer is copied if DuckDB needs another one. */
 const MAX_FOOTER_BYTES = 256 * 1024 * 1024;
-const MAX_ELEMENTS = 100_000;
+/** Besides the root, a column or nested field has at most two elements: those of a list. */
+const MAX_ELEMENTS = 1 + 2 * MAX_COLUMNS;
 /** An element has a name and a few numbers. It is read in one step. */
 const MAX_ELEMENT_BYTES = 16 * 1024;
 /** A longer footer is not searched for signs of encrypted columns: that would take long, and they are rare. */
@@ -59,8 +60,10 @@ export async function readParquetFooter(path: string): Promise<ParquetFooter | u
     if (bytes === undefined) return undefined;
     if (length <= MAX_SEARCHED_BYTES && hasEncryptedColumns(bytes)) throw encryptedParquet();
     const { elements, schemaStart, schemaEnd, rows } = await readSchema(bytes);
+    const columns = columnsOf(elements.map(({ element }) => element));
+    if (Math.max(columns.names.length, columns.leaves.length) > MAX_COLUMNS) throw tooManyColumns();
     return {
-      ...columnsOf(elements.map(({ element }) => element)),
+      ...columns,
       rows,
       isExact: elements.every(({ element }) => element.exact === undefined),
       keepsValues: elements.every(({ element: { exact, leaf } }) => exact === undefined || leaf.kind === 'legacy_utc'),
@@ -129,7 +132,8 @@ async function readSchema(footer: Uint8Array): Promise<ReadSchema> {
     if (head?.id !== FILE.schema || head.type !== THRIFT.list) throw new RangeError('There is no schema.');
     const schemaStart = cursor.position;
     const list = cursor.listHead();
-    if (list.type !== THRIFT.struct || list.count > MAX_ELEMENTS) throw new RangeError('The schema is too long.');
+    if (list.type !== THRIFT.struct) throw new RangeError('There is no schema.');
+    if (list.count > MAX_ELEMENTS) throw tooManyColumns();
     const structs: { readonly fields: ReturnType<ThriftCursor['struct']>; readonly bytes: Uint8Array }[] = [];
     for (let i = 0; i < list.count; i++) {
       const bytes = footer.subarray(cursor.position, cursor.position + MAX_ELEMENT_BYTES);
