@@ -154,7 +154,7 @@ test.each([
     expect(await outcomesOf(file)).toEqual({ put: types + lines, cold: types + lines, sql: lines });
     for (const handle of [`put${frames}`, `cold${frames}`]) {
       const opened = await fixture.store.open({ tenant: 'default', handle: parseHandle(handle) });
-      expect(opened!.read().schema.fields.map(({ type }) => String(type))).toEqual([
+      expect(opened!.read().schema.fields.map((field) => String(field.type))).toEqual([
         'Timestamp<MICROSECOND, UTC>',
         'Struct<{a:Timestamp<MICROSECOND, UTC>, b:Int32}>',
         'List<Timestamp<MICROSECOND, UTC>>',
