@@ -97,7 +97,8 @@ async function append(target: string, head: Uint8Array, { path, start, length }:
   try {
     const rest = await readAt(file, start, length);
     if (rest === undefined) throw new Error('The footer of the Parquet file has changed.');
-    await appendFile(target, Buffer.concat([head, rest, encodeParquetTail(head.length + rest.length)]));
+    // One copy of them all would take long: the rest may have 256 MiB.
+    for (const part of [head, rest, encodeParquetTail(head.length + rest.length)]) await appendFile(target, part);
   } finally {
     await file.close();
   }
