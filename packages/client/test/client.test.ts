@@ -172,7 +172,7 @@ describe('a frame', () => {
   test.each([
     ['a function', () => 1],
     ['a symbol', Symbol('x')],
-    ['a bigint behind toJSON', { toJSON: () => 1n }],
+    ['a function behind toJSON', { toJSON: () => () => 1 }],
   ])('with %s as a value is not sent', async (_name, value) => {
     const { client } = await shared();
     const refusal = { name: 'ClientError', code: 'invalid_argument' };
