@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type Setting, SETTINGS } from '@svc/config';
 import { EXIT } from '../src/errors/cli-error.ts';
 import { COMMANDS } from '../src/commands/commands.ts';
-import { sqlCaret } from '../src/text/sql-caret.ts';
+import { sqlCaret } from '../src/client/refusal.ts';
 import { run } from './run.ts';
 
 describe('help', () => {

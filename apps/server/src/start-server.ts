@@ -7,13 +7,12 @@ import { untilAnswered } from './http/until-answered.ts';
 import { ListenError, listenError, listenHttp } from './listen-http.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { createAccessLog } from './observers/access-log.ts';
-import { combineObservers } from './observers/combine-observers.ts';
 import { createLogObserver } from './observers/log-observer.ts';
+import type { Log } from './observers/log.ts';
 import { sampleRefusals } from './observers/sample-refusals.ts';
 import { createSlowQueryLog } from './observers/slow-query-log.ts';
-import type { Log } from './observers/log.ts';
-import type { ListenerTls } from './parts/open-tls.ts';
 import { openStore, StorageError } from './parts/open-store.ts';
+import type { ListenerTls } from './parts/open-tls.ts';
 import { shutdown } from './shutdown.ts';
 import type { StopSteps } from './stop-steps.ts';
 import type { Traces } from './traces/open-traces.ts';
@@ -147,4 +146,12 @@ function createObserver(
 /** Whether an error keeps the server from starting and its operator can fix it. */
 export function isForOperator(error: unknown): error is Error {
   return [ListenError, DirectoryFormatError, DirectoryInUseError, StorageError].some((kind) => error instanceof kind);
+}
+
+/** Returns an observer that passes every event to several, in order. */
+function combineObservers(observers: readonly (Observer | undefined)[]): Observer {
+  const all = observers.filter((observer) => observer !== undefined);
+  return (event) => {
+    for (const observe of all) observe(event);
+  };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createStartTrace } from '../src/traces/start-trace.ts';
-import { createWallClock } from '../src/traces/wall-clock.ts';
+import { createStartTrace } from '../src/traces/open-traces.ts';
+import { createWallClock } from '../src/traces/span-observer.ts';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN = '00f067aa0ba902b7';

@@ -2,12 +2,11 @@ import { ClientError, type ClientResponse as SentResponse, createTransport } fro
 import { isLoopback } from '@svc/config';
 import { ServiceError } from '@svc/errors';
 import type { GenericSchema } from 'valibot';
-import { checkResponse, type ExpectedResponse } from './check-response.ts';
 import { CliError, incompleteResponse, invalidResponse } from '../errors/cli-error.ts';
-import { connectionError } from './connection-error.ts';
 import { parseJson } from '../text/parse-json.ts';
+import { connectionError } from './connection-error.ts';
 import { refusalOf } from './refusal.ts';
-import { ResponseTimeoutError, type RequestWatch, watchRequest } from './request-watch.ts';
+import { type RequestWatch, ResponseTimeoutError, watchRequest } from './request-watch.ts';
 import { parseResponse } from './server-responses.ts';
 
 /** A request to the server. */
@@ -203,4 +202,34 @@ async function* responseBody(
   } finally {
     watch.stopClock();
   }
+}
+
+/** The checks that a response must pass before it is used. */
+interface ExpectedResponse {
+  /** Default: only 200. */
+  readonly statuses?: readonly number[];
+  /** The content type; only its media type counts. Omitted if the reader of the body checks it anyway. */
+  readonly contentType?: string;
+}
+
+/** Refuses a successful response of the wrong kind, such as the HTML page of a proxy. */
+function checkResponse(
+  { status, headers }: { readonly status: number; readonly headers: Headers },
+  { statuses = [200], contentType }: ExpectedResponse,
+): void {
+  if (!statuses.includes(status)) throw invalidResponse(`its status is ${status}, not ${statuses.join(' or ')}`);
+  if (contentType === undefined) return;
+  const expected = mediaType(contentType);
+  const actual = mediaType(headers.get('content-type') ?? '');
+  if (actual === expected) return;
+  throw invalidResponse(
+    actual === '' ? `it has no content type, and should be ${expected}` : `it is ${actual}, not ${expected}`,
+  );
+}
+
+function mediaType(contentType: string): string {
+  return contentType
+    .replace(/;[^]*$/, '')
+    .trim()
+    .toLowerCase();
 }

@@ -1,25 +1,25 @@
+import { TextDecoder } from 'node:util';
 import type { ResultFormat } from '@svc/frames';
 import type { UpdateStatement } from '@svc/frames/statements';
-import { CliError } from '../errors/cli-error.ts';
-import { responseOptions, MAX_TIMEOUT_SECONDS, serverOptions, TENANT_OPTION } from '../args/client-options.ts';
+import { MAX_TIMEOUT_SECONDS, responseOptions, serverOptions, TENANT_OPTION } from '../args/client-options.ts';
 import type { Arguments, Command, Context } from '../args/command.ts';
-import type { Client } from '../client/client.ts';
-import { framePath } from '../client/frame-path.ts';
 import { precedesSql } from '../args/directory-name.ts';
 import { OUTPUT_FORMATS } from '../args/file-formats.ts';
+import { refuseArrowFile, resultOptions, type ResultTarget, resultTarget } from '../args/result-format.ts';
+import { DASH, openSource } from '../args/source.ts';
+import { TTL_OPTION, ttlOf } from '../args/ttl-option.ts';
+import type { Client } from '../client/client.ts';
+import { framePath } from '../client/frame-path.ts';
+import { CliError } from '../errors/cli-error.ts';
 import { defaultEngine } from '../frames/default-engine.ts';
 import { keepSql } from '../frames/keep-sql.ts';
+import { reportFrame } from '../frames/report-frame.ts';
+import { runSql } from '../frames/run-sql.ts';
+import { withClient } from '../frames/with-client.ts';
+import { isWrite, parseWrite, writeSql } from '../frames/write-sql.ts';
+import { writeOutput } from '../output/write-output.ts';
 import { nearestHint } from '../text/nearest-hint.ts';
 import { parseJson } from '../text/parse-json.ts';
-import { reportFrame } from '../frames/report-frame.ts';
-import { isWrite, parseWrite, writeSql } from '../frames/write-sql.ts';
-import { refuseArrowFile, resultOptions, type ResultTarget, resultTarget } from '../args/result-format.ts';
-import { runSql } from '../frames/run-sql.ts';
-import { DASH } from '../args/source.ts';
-import { readSql } from '../args/sql-source.ts';
-import { TTL_OPTION, ttlOf } from '../args/ttl-option.ts';
-import { withClient } from '../frames/with-client.ts';
-import { writeOutput } from '../output/write-output.ts';
 
 /** The formats that the time-series database writes itself; the server forwards them unread. */
 const DATABASE_FORMATS: ReadonlySet<ResultFormat> = new Set(['json', 'csv']);
@@ -235,4 +235,37 @@ async function sqlOf(args: Arguments, context: Context): Promise<string> {
   }
   if (argument === undefined) return readSql(file, context);
   throw new CliError('usage', 'The SQL is given both as a file and as an argument.', { hint: 'Give one of them.' });
+}
+
+const MAX_SQL_BYTES = 1024 * 1024;
+
+/** Reads SQL from a file, or from standard input for `-`. */
+async function readSql(file: string, { stdin }: Context): Promise<string> {
+  const name = file === DASH ? 'on standard input' : `in ${JSON.stringify(file)}`;
+  const source = await openSource(file, stdin);
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let sql = '';
+  let bytes = 0;
+  try {
+    for await (const chunk of source.chunks) {
+      bytes += chunk.length;
+      if (bytes > MAX_SQL_BYTES) {
+        throw new CliError('usage', `The SQL ${name} is longer than 1 MiB.`, {
+          hint: 'Split it into shorter queries.',
+        });
+      }
+      sql += decode(decoder, name, chunk);
+    }
+  } finally {
+    await source.close();
+  }
+  return sql + decode(decoder, name);
+}
+
+function decode(decoder: TextDecoder, name: string, chunk?: Uint8Array): string {
+  try {
+    return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
+  } catch {
+    throw new CliError('usage', `The SQL ${name} is not UTF-8.`, { hint: 'Save it as UTF-8.' });
+  }
 }

@@ -1,9 +1,9 @@
+import { spawn } from 'node:child_process';
 import { parseArguments } from '../args/arguments.ts';
 import type { CommandOption, Context, Program } from '../args/command.ts';
 import { CONFIG_OPTION, NAMED_SETTINGS } from '../args/server-config.ts';
 import { CliError, EXIT } from '../errors/cli-error.ts';
 import { printError } from '../output/print-error.ts';
-import { openBrowser } from './open-browser.ts';
 import { put } from './put.ts';
 
 const MAX_PLACEHOLDER = 16;
@@ -90,4 +90,23 @@ async function openConsole(url: string | undefined, { stderr }: Context): Promis
   } else if (!(await openBrowser(url))) {
     await stderr.write(`No browser could be opened. The console is at ${url}\n`);
   }
+}
+
+/** Opens a URL in the browser of the user; resolves to false if there is no program for that. */
+function openBrowser(url: string): Promise<boolean> {
+  const [program, ...args] = openerOf(process.platform);
+  const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true });
+  return new Promise((resolve) => {
+    child.once('error', () => resolve(false));
+    // Some openers run as long as the browser.
+    child.once('spawn', () => {
+      child.unref();
+      resolve(true);
+    });
+  });
+}
+
+function openerOf(platform: NodeJS.Platform): readonly [program: string, ...args: string[]] {
+  if (platform === 'darwin') return ['open'];
+  return platform === 'win32' ? ['explorer'] : ['xdg-open'];
 }

@@ -1,8 +1,8 @@
 import { type Column, isNumericType } from '@svc/client/internal';
-import { createExpandedPrinter } from './expanded-printer.ts';
+import { cutText, textWidth, visibleText } from '../text/display-text.ts';
 import { readJsonTable } from './json-table.ts';
 import type { Output } from './output.ts';
-import { type Cell, createTablePrinter, type TableColumn, type TablePrinter } from './table-printer.ts';
+import { type Cell, cellText, createTablePrinter, type TableColumn, type TablePrinter } from './table-printer.ts';
 
 /** A complete response of `/exec`. */
 export interface ReadResult {
@@ -89,4 +89,31 @@ const WHOLE = /^(?:BOOLEAN|DATE|TIME|TIMESTAMP|TIMESTAMP_NS|UUID)$/;
 
 function tableColumn({ name, type }: Column): TableColumn {
   return { name, type, isNumeric: isNumericType(type), isWhole: WHOLE.test(type) };
+}
+
+const RULE_WIDTH = 40;
+
+/** Creates a printer of rows with one column per line. Values are never cut; a terminal wraps them. */
+function createExpandedPrinter(columns: readonly TableColumn[], output: Output): TablePrinter {
+  const { width = Number.POSITIVE_INFINITY } = output;
+  const names = columns.map(({ name }) => cutText(visibleText(name), Math.max(1, Math.floor(width / 2))));
+  const nameWidth = Math.max(0, ...names.map(textWidth));
+  const labels = names.map((name) => name + ' '.repeat(nameWidth - textWidth(name) + 2));
+  const dim = (text: string): string => (output.isStyled ? `\u001b[2m${text}\u001b[22m` : text);
+  let count = 0;
+  return {
+    async add(rows) {
+      for (const row of rows) {
+        count += 1;
+        const title = `── row ${count} `;
+        const rule = title + '─'.repeat(Math.max(0, Math.min(RULE_WIDTH, width) - title.length));
+        const lines = labels.map((label, i) => {
+          const cell = row[i] ?? null;
+          return label + (cell === null ? dim('null') : cellText(cell, undefined));
+        });
+        await output.write(`${[dim(rule), ...lines].join('\n')}\n`);
+      }
+    },
+    end: async () => {},
+  };
 }

@@ -1,22 +1,22 @@
-import { CliError } from '../errors/cli-error.ts';
-import { type Client, readResponse } from '../client/client.ts';
 import type { Context } from '../args/command.ts';
+import type { ResultTarget } from '../args/result-format.ts';
+import { type Client, readResponse } from '../client/client.ts';
 import { framePath } from '../client/frame-path.ts';
 import { listFrames } from '../client/list-frames.ts';
+import { FRAME } from '../client/server-responses.ts';
+import { CliError } from '../errors/cli-error.ts';
 import { defaultEngine } from '../frames/default-engine.ts';
 import { withNearestHandle } from '../frames/nearest-handle.ts';
-import { printFrame, printFrameList } from '../output/print-frames.ts';
-import type { ResultTarget } from '../args/result-format.ts';
 import { frameLine } from '../frames/report-frame.ts';
 import { runSql } from '../frames/run-sql.ts';
 import type { WithWriter } from '../frames/with-client.ts';
 import { isWrite, parseWrite, writeSql } from '../frames/write-sql.ts';
+import { printFrame, printFrameList } from '../output/print-frames.ts';
+import type { PrintResultOptions } from '../output/print-result.ts';
 import { nearestHint } from '../text/nearest-hint.ts';
-import { FRAME } from '../client/server-responses.ts';
-import { drawChart } from './chart.ts';
+import { drawChart, type Series } from './chart.ts';
 import { type Completed, completeSql } from './complete-sql.ts';
 import { createKnownFrames } from './known-frames.ts';
-import { createResultKeeper, type LastResult, MAX_ROWS } from './last-result.ts';
 
 /** Executes the input of a prompt. */
 export interface PromptSession {
@@ -174,4 +174,35 @@ function unknownCommand(name: string): CliError {
   return new CliError('usage', `There is no command ${JSON.stringify(name).replace('\\\\', '\\')}.`, {
     hint: nearestHint(name, COMMANDS, (command) => command, '\\help lists the commands.'),
   });
+}
+
+/** The numbers of the last result. */
+interface LastResult {
+  readonly series: readonly Series[];
+  /** Whether the result had more rows than are kept. */
+  readonly isCut: boolean;
+}
+
+/** Collects the numbers of a result while it is printed. */
+interface ResultKeeper {
+  readonly onRows: NonNullable<PrintResultOptions['onRows']>;
+  result(): LastResult;
+}
+
+/** The maximum rows that are kept: a chart shows no more, and a result may have any length. */
+export const MAX_ROWS = 100_000;
+
+/** Creates a keeper for one result. */
+export function createResultKeeper(): ResultKeeper {
+  let columns: readonly { readonly index: number; readonly name: string; readonly values: number[] }[] | undefined;
+  let rows = 0;
+  return {
+    onRows(all, more) {
+      columns ??= all.flatMap(({ name, isNumeric }, index) => (isNumeric ? [{ index, name, values: [] }] : []));
+      const kept = more.slice(0, Math.max(0, MAX_ROWS - rows));
+      for (const { index, values } of columns) for (const row of kept) values.push(Number(row[index] ?? NaN));
+      rows += more.length;
+    },
+    result: () => ({ series: columns ?? [], isCut: rows > MAX_ROWS }),
+  };
 }

@@ -1,11 +1,9 @@
 import { createInterface, type Interface } from 'node:readline/promises';
-import { CliError, OutputClosedError } from '../errors/cli-error.ts';
 import type { Context, Terminal } from '../args/command.ts';
+import { CliError, OutputClosedError } from '../errors/cli-error.ts';
 import { printError } from '../output/print-error.ts';
 import { type History, MAX_ENTRIES } from './history.ts';
-import { createLineQueue } from './line-queue.ts';
 import type { PromptSession } from './prompt-session.ts';
-import { isBlank, onOneLine, splitSql } from './split-sql.ts';
 
 const PROMPT = 'svc> ';
 const CONTINUED = '  -> ';
@@ -110,4 +108,83 @@ function rememberStatements(rl: Interface, entries: string[], history: History):
     update();
     await history.add(entry);
   };
+}
+
+/** A queue of typed lines, including those that arrive while no reader waits. */
+interface LineQueue {
+  /** Resolves to the next line; undefined at the end. */
+  next(): Promise<string | undefined>;
+  /** Discards the queued lines. */
+  drop(): void;
+  /** Whether the input has ended; lines may still be queued. */
+  readonly isClosed: boolean;
+}
+
+/** Creates a queue of the lines of a readline interface. */
+function createLineQueue(rl: Interface): LineQueue {
+  const lines: string[] = [];
+  let isClosed = false;
+  let take: ((line: string | undefined) => void) | undefined;
+  rl.on('line', (line) => {
+    if (take === undefined) lines.push(line);
+    else take(line);
+    take = undefined;
+  });
+  rl.on('close', () => {
+    isClosed = true;
+    take?.(undefined);
+  });
+  return {
+    async next() {
+      if (lines.length > 0 || isClosed) return lines.shift();
+      return new Promise((resolve) => (take = resolve));
+    },
+    drop: () => void lines.splice(0),
+    get isClosed() {
+      return isClosed;
+    },
+  };
+}
+
+/** Typed SQL, split into statements. */
+interface SplitSql {
+  /** Complete statements, without the semicolon. */
+  readonly statements: readonly string[];
+  /** The text after the last semicolon. */
+  readonly rest: string;
+}
+
+/**
+ * A comment, a quoted string or name (an unterminated one takes the rest), a dollar-quoted string, a semicolon, or any
+ * other text up to the next of these.
+ */
+const PIECE =
+  /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$)|(\$\w*\$)[^]*?(?:\1|$)|;|[^-/'"$;]+|[^]/g;
+
+/** Splits SQL at the semicolons that are neither quoted nor in a comment. */
+export function splitSql(text: string): SplitSql {
+  const statements: string[] = [];
+  let start = 0;
+  for (const { 0: piece, index } of text.matchAll(PIECE)) {
+    if (piece !== ';') continue;
+    statements.push(text.slice(start, index).trim());
+    start = index + 1;
+  }
+  return { statements: statements.filter((sql) => !isBlank(sql)), rest: text.slice(start) };
+}
+
+/** Whether the SQL is only white space and comments. */
+export function isBlank(text: string): boolean {
+  return [...text.matchAll(PIECE)].every(([piece]) => /^(?:--|\/\*)/.test(piece) || piece.trim() === '');
+}
+
+/** Joins SQL into one line, without comments; undefined if that would change the statement. */
+export function onOneLine(text: string): string | undefined {
+  const pieces = [...text.matchAll(PIECE)].map(([piece]) => piece);
+  if (pieces.some((piece) => /^['"$]/.test(piece) && piece.includes('\n'))) return undefined;
+  return pieces
+    .map((piece) => (/^(?:--|\/\*)/.test(piece) ? ' ' : piece))
+    .map((piece) => (/^['"$]/.test(piece) ? piece : piece.replaceAll(/\s*\n\s*/g, ' ')))
+    .join('')
+    .trim();
 }

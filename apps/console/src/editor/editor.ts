@@ -11,21 +11,32 @@ import {
 import { history, historyKeymap, indentWithTab, standardKeymap, toggleComment } from '@codemirror/commands';
 import { SQLDialect } from '@codemirror/lang-sql';
 import { bracketMatching, LanguageSupport } from '@codemirror/language';
-import { Compartment, EditorState, type Extension, type Text } from '@codemirror/state';
 import {
+  Compartment,
+  EditorState,
+  type Extension,
+  RangeSetBuilder,
+  StateEffect,
+  StateField,
+  type Text,
+  type Transaction,
+} from '@codemirror/state';
+import {
+  Decoration,
+  type DecorationSet,
   EditorView,
   highlightActiveLineGutter,
   highlightSpecialChars,
   keymap,
   lineNumbers,
   placeholder,
+  ViewPlugin,
+  type ViewUpdate,
 } from '@codemirror/view';
-import { completeAt, type CompletionWords, type Proposal } from './complete.ts';
-import { currentStatement } from './current-statement.ts';
+import { completeAt, type CompletionWords, MAX_READ_LENGTH, type Proposal } from './complete.ts';
 import { editorTheme } from './editor-theme.ts';
-import { errorMark, setErrorMark } from './error-mark.ts';
 import type { TextRange } from './error-place.ts';
-import { typeOver } from './type-over.ts';
+import { statementAt, statementsOf } from './statement-at.ts';
 
 /** An editor of SQL. */
 export interface Editor {
@@ -189,3 +200,75 @@ function optionOf({ label, text, kind, detail, info, rank }: Proposal): Completi
     ...(info !== '' && { info }),
   };
 }
+
+const line = Decoration.line({ class: 'cm-statement' });
+
+/** Marks the lines of the statement that would run, if there are several. */
+const currentStatement: Extension = ViewPlugin.fromClass(
+  class {
+    decorations: DecorationSet;
+
+    constructor(view: EditorView) {
+      this.decorations = linesOf(view);
+    }
+
+    update(update: ViewUpdate): void {
+      if (update.docChanged || update.selectionSet) this.decorations = linesOf(update.view);
+    }
+  },
+  { decorations: (plugin) => plugin.decorations },
+);
+
+function linesOf({ state }: EditorView): DecorationSet {
+  const builder = new RangeSetBuilder<Decoration>();
+  if (state.doc.length > MAX_READ_LENGTH) return builder.finish();
+  const text = state.doc.toString();
+  const statement = statementsOf(text).length > 1 ? statementAt(text, state.selection.main.head) : undefined;
+  if (statement === undefined) return builder.finish();
+  for (let at = statement.from; at <= statement.to;) {
+    const { from, to } = state.doc.lineAt(at);
+    builder.add(from, from, line);
+    at = to + 1;
+  }
+  return builder.finish();
+}
+
+/** Marks the place of an error; undefined: no place. A change of the text moves the mark along. */
+const setErrorMark = StateEffect.define<(TextRange & { readonly message: string }) | undefined>();
+
+/** The mark of an error. Not the linter of CodeMirror: its panels and keys would be a tenth of the console's code. */
+const errorMark: Extension = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(marks, { changes, effects }) {
+    let shown = marks.map(changes);
+    for (const effect of effects) if (effect.is(setErrorMark)) shown = marksOf(effect.value);
+    return shown;
+  },
+  provide: (field) => EditorView.decorations.from(field),
+});
+
+function marksOf(error: (TextRange & { readonly message: string }) | undefined): DecorationSet {
+  if (error === undefined) return Decoration.none;
+  const { from, to, message } = error;
+  if (from < to) {
+    return Decoration.set(Decoration.mark({ class: 'cm-error', attributes: { title: message } }).range(from, to));
+  }
+  return Decoration.set(Decoration.line({ class: 'cm-error-line', attributes: { title: message } }).range(from));
+}
+
+/**
+ * Replaces the selection by what is typed. Left to Firefox, the text is put before a selection that spans several elements
+ * of a shadow root, and the selection stays.
+ */
+const typeOver: Extension = EditorView.domEventHandlers({
+  beforeinput({ inputType, data }, view) {
+    const { main } = view.state.selection;
+    if (inputType !== 'insertText' || data === null || main.empty) return false;
+    const insert = (): Transaction =>
+      view.state.update(view.state.replaceSelection(data), { userEvent: 'input.type', scrollIntoView: true });
+    // A bracket is put around the selection.
+    const handlers = view.state.facet(EditorView.inputHandler);
+    if (!handlers.some((handle) => handle(view, main.from, main.to, data, insert))) view.dispatch(insert());
+    return true;
+  },
+});

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createApi } from '../api/api.ts';
 import { downloadFormats, downloadTarget } from './download-answer.ts';
-import { defaultTtl, keepAnswer } from './keep.ts';
+import { defaultTtl, keepAnswer } from './use-keep.ts';
 
 async function sentBy(
   request: Partial<Parameters<typeof keepAnswer>[1]>,

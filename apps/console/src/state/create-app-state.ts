@@ -1,15 +1,14 @@
 import { computed, effect, signal, untracked } from '@preact/signals';
 import { createApi } from '../api/api.ts';
 import type { EngineName, ServerInfo } from '../api/types.ts';
-import type { AppState, Banner, Sheet } from './app-state.ts';
+import type { AppState, Banner, Sheet, ThemeChoice } from './app-state.ts';
 import { createCommands } from './commands.ts';
 import { createHistory } from './history.ts';
 import { createServerState } from './server-state.ts';
-import { createStore, type StorageArea } from './store.ts';
+import { createStore, type StorageArea, type Store } from './store.ts';
 import { createTabList } from './tab-list.ts';
-import { createUploads } from './uploads.ts';
-import { createTheme, type ColorScheme } from './theme.ts';
 import type { Tab } from './tabs.ts';
+import { createUploads } from './uploads.ts';
 
 /** How long a notice is shown. */
 const NOTICE_MS = 5000;
@@ -118,4 +117,31 @@ function createStores(base: URL, session: StorageArea, local: StorageArea) {
       all: createStore([local], prefix),
     };
   };
+}
+
+/** Whether the operating system prefers dark colours, and a way to follow it. */
+interface ColorScheme {
+  readonly isDark: () => boolean;
+  readonly onChange: (listener: () => void) => void;
+}
+
+/** The theme on the page: what the user chose, or what the operating system prefers. */
+function createTheme(store: Store, scheme: ColorScheme): Pick<AppState, 'theme' | 'themeChoice' | 'toggleTheme'> {
+  const saved = store.read('theme');
+  const themeChoice = signal<ThemeChoice>(saved === 'light' || saved === 'dark' ? saved : 'system');
+  const isDark = signal(scheme.isDark());
+  scheme.onChange(() => (isDark.value = scheme.isDark()));
+  effect(() => {
+    if (themeChoice.value === 'system') store.remove('theme');
+    else store.write('theme', themeChoice.value);
+  });
+  const theme = computed(() => {
+    if (themeChoice.value !== 'system') return themeChoice.value;
+    return isDark.value ? 'dark' : 'light';
+  });
+  const toggleTheme = (): void => {
+    const wanted = theme.value === 'dark' ? 'light' : 'dark';
+    themeChoice.value = (wanted === 'dark') === isDark.value ? 'system' : wanted;
+  };
+  return { themeChoice, theme, toggleTheme };
 }

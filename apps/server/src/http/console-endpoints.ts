@@ -2,7 +2,6 @@ import { type ConsoleFiles, type ConsoleResponse, wantsPage } from '@svc/console
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import type { EndpointResponse, EndpointTable, HandlersOf, RequestContext } from '@svc/exec-http';
-import { indexPage } from './index-page.ts';
 
 /**
  * Handles `/`: the console for browsers, else the list of paths.
@@ -50,4 +49,16 @@ function requestOf({ c }: RequestContext, compression: boolean): Parameters<Cons
 
 function toReply({ status, headers, body }: ConsoleResponse): EndpointResponse {
   return { status, headers, isPacked: true, ...(body && { body }) };
+}
+
+/** Returns the text of the page at `/`: one line for each use of each path. */
+function indexPage(table: EndpointTable): string {
+  const lines = Object.entries(table).flatMap(([path, { methods }]) =>
+    Object.entries(methods).flatMap(([method, { uses }]) =>
+      uses.map(({ request = path, gives }) => ({ request: `${method.padEnd(6)} ${request}`, gives })),
+    ),
+  );
+  const width = Math.max(...lines.map(({ request }) => request.length));
+  const list = lines.map(({ request, gives }) => `${request.padEnd(width)}  ${gives.replaceAll('`', '')}`);
+  return `A data-frame server.\n\n${list.join('\n')}\n`;
 }

@@ -6,22 +6,23 @@ import { quoted } from '@svc/errors/internal';
 import {
   addEndpoints,
   answerRequest,
+  type AuthenticationKind,
   createExecApp,
   createRequestGuard,
   ENDPOINTS,
   type ExecEnv,
   type Handler,
+  type HostInfo,
   type ResponseCache,
 } from '@svc/exec-http';
 import { forwardHandler } from '@svc/exec-http/internal';
-import type { Service } from '@svc/service';
-import { type Context, Hono } from 'hono';
-import { allowOrigins } from './allow-origins.ts';
+import { requestIdFrom } from '@svc/frames';
+import type { Observer, Service } from '@svc/service';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { cors } from 'hono/cors';
 import { consoleHandlers, indexHandlers } from './console-endpoints.ts';
-import { hostInfo } from './host-info.ts';
-import { requestProblem } from './request-problem.ts';
-import { CONSOLE_ENDPOINTS, METRICS_ENDPOINTS, OWN_ENDPOINTS } from './server-endpoints.ts';
-import { tooBusy } from './too-busy.ts';
+import { reportUnrouted } from './report-unrouted.ts';
+import { CONSOLE_ENDPOINTS, METRICS_ENDPOINTS, OWN_ENDPOINTS, SERVER_ENDPOINTS } from './server-endpoints.ts';
 
 /** The HTTP application, as a function of a request and its Node objects. */
 export type HttpApp = (request: Request, env: ExecEnv['Bindings']) => Response | Promise<Response>;
@@ -133,4 +134,74 @@ function withErrors(
 
 function guardOptions({ cors_origins: allowedOrigins, allowed_hosts: allowedHosts }: Config['http']) {
   return { allowedOrigins, allowedHosts };
+}
+
+/** Allows pages of these origins to read responses. Handles only preflights; a plain OPTIONS request passes through. */
+function allowOrigins(origins: readonly string[], observe: Observer): MiddlewareHandler<ExecEnv> {
+  const allow = cors({
+    origin: origins.includes('*') ? '*' : [...origins],
+    allowMethods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    exposeHeaders: ['accept-ranges', 'content-disposition', 'content-range', 'etag', 'x-request-id', 'x-total-count'],
+  });
+  return async (c, next) => {
+    if (c.req.method === 'OPTIONS' && c.req.header('access-control-request-method') === undefined) return next();
+    const preflight = await allow(c, next);
+    if (!preflight) return undefined;
+    const requestId = requestIdFrom(c.req.header('x-request-id'));
+    preflight.headers.set('x-request-id', requestId);
+    const { incoming: request } = c.env ?? {};
+    reportUnrouted(observe, { requestId, status: preflight.status, bytes: 0, request, socket: request?.socket });
+    return preflight;
+  };
+}
+
+/** Returns what `/info` reports of a configuration. */
+function hostInfo({ auth, http, tls, sql }: Pick<Config, 'auth' | 'http' | 'sql' | 'tls'>): HostInfo {
+  const hasCallersFile = auth.callers_file !== undefined;
+  const kinds: readonly (AuthenticationKind | false)[] = [
+    hasCallersFile && 'token',
+    auth.jwks !== undefined && 'jwt',
+    hasCallersFile && tls.client_ca_file !== undefined && 'certificate',
+  ];
+  return {
+    authentication: auth.mode === 'none' ? [] : kinds.filter((kind) => kind !== false),
+    ...(http.console && { console: { keepsHistory: http.console_history } }),
+    limits: {
+      sqlTimeoutMs: sql.timeout_ms,
+      sqlMemoryBytes: Math.round(sql.memory_gb * 1e9),
+      sqlMaxConcurrent: sql.max_concurrent,
+      sqlMaxQueued: sql.max_queued,
+    },
+  };
+}
+
+/** Finds a problem that Node accepts, but that would make the request look like another one. */
+function requestProblem(incoming: ExecEnv['Bindings']['incoming']): ServiceError | undefined {
+  if (incoming === undefined) return undefined;
+  if (incoming.headers.host === undefined && incoming.httpVersion === '1.1') {
+    return new ServiceError('invalid_argument', 'The request has no Host header.', { hint: 'Send a Host header.' });
+  }
+  const path = (incoming.url ?? '').split('?', 1)[0] ?? '';
+  // URL parsers remove dot segments before routing: /frames/.. would mean /.
+  if (/\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path)) {
+    return new ServiceError('invalid_argument', `The path ${quoted(path)} has a "." or ".." segment.`, {
+      hint: 'Write the path without such segments.',
+    });
+  }
+  return undefined;
+}
+
+/** Paths that are answered however busy the server is. */
+const PROBES: ReadonlySet<string> = new Set(
+  Object.entries(SERVER_ENDPOINTS).flatMap(([path, { isProbe = false }]) => (isProbe ? [path] : [])),
+);
+
+/** Returns the error of a request that is one too many. `inFlight` counts it. */
+function tooBusy(url: string | undefined, inFlight: number, maxInFlight: number): ServiceError | undefined {
+  if (inFlight <= maxInFlight || PROBES.has(url?.split('?', 1)[0] ?? '')) return undefined;
+  return new ServiceError(
+    'too_many_requests',
+    `The server already has ${maxInFlight} requests in flight (http.max_in_flight).`,
+    { hint: 'Retry after the number of seconds in Retry-After, or raise http.max_in_flight.', retryAfterSeconds: 1 },
+  );
 }

@@ -1,7 +1,6 @@
 import type { EventOf, Observer } from '@svc/service';
 import type { Registry } from './registry.ts';
 import { createRequestMetrics } from './request-metrics.ts';
-import { createTenantLabels } from './tenant-labels.ts';
 
 /** Options of `createMetricsObserver`. */
 export interface MetricsObserverOptions {
@@ -106,4 +105,21 @@ function countForward(registry: Registry, { outcome, status, durationMs }: Event
   else if (status !== null) registry.sample('svc_tsdb_up').value = 1;
   registry.sample('svc_tsdb_requests_total', outcome).value += 1;
   registry.histogram('svc_tsdb_request_duration_seconds', outcome).observe(durationMs / 1000);
+}
+
+/** The label of all tenants after the first ones. */
+const OTHER_TENANTS = 'other';
+
+/**
+ * Returns the label of a tenant: its name for the first `maxTenants` that are seen, else `other`. A tenant that is called
+ * `other` shares that label.
+ */
+function createTenantLabels(maxTenants: number): (tenant: string) => string {
+  const known = new Set<string>();
+  return (tenant) => {
+    if (known.has(tenant)) return tenant;
+    if (known.size >= maxTenants) return OTHER_TENANTS;
+    known.add(tenant);
+    return tenant;
+  };
 }

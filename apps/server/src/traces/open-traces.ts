@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Config } from '@svc/config';
-import type { StartTrace } from '@svc/frames';
+import { continueTrace, startSpan, type StartTrace } from '@svc/frames';
 import type { Observer } from '@svc/service';
 import type { Log } from '../observers/log.ts';
 import { otlpBody } from './otlp-body.ts';
@@ -9,7 +9,6 @@ import { createSpanSender } from './send-spans.ts';
 import { createSpanObserver } from './span-observer.ts';
 import { createSpanQueue, type SpanCounts } from './span-queue.ts';
 import type { SpanAttributes } from './span.ts';
-import { createStartTrace } from './start-trace.ts';
 
 /** The traces of a server. */
 export interface Traces {
@@ -72,4 +71,17 @@ function resourceOf({ service_name: name, resource_attributes: pairs = [] }: Con
 /** Splits each `name=value` at its first equals sign. */
 function fromPairs(pairs: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]));
+}
+
+/**
+ * Returns a function that decides which requests are traced: those that the client has sampled, and a fraction of those
+ * without a trace. A request that is not sampled costs one header lookup and one random number; it has no context of its own.
+ */
+export function createStartTrace(sample: number, random: () => number = Math.random): StartTrace {
+  return (headers) => {
+    const client = continueTrace(headers);
+    if (client?.isSampled === false) return client;
+    if (client === undefined && random() >= sample) return undefined;
+    return { ...startSpan(client), isRecorded: true };
+  };
 }

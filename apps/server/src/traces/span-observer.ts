@@ -4,7 +4,6 @@ import type { EventOf, Observer, SqlTarget } from '@svc/service';
 import { OTHER_ROUTE } from '@svc/service/internal';
 import { HTTP_METHODS } from '../observers/http-methods.ts';
 import type { Span, SpanAttributes } from './span.ts';
-import { createWallClock } from './wall-clock.ts';
 
 /** What differs between the spans of one event. */
 interface Step extends Pick<Span, 'endMs' | 'name'> {
@@ -193,3 +192,20 @@ const GRPC_STATUSES = [
   'DATA_LOSS',
   'UNAUTHENTICATED',
 ];
+
+/** The largest difference to the system clock before the clock is set again. */
+const MAX_DRIFT_MS = 5;
+
+/**
+ * Returns a clock of Unix time with fractions of milliseconds. It follows the system clock when that is set, but not its
+ * jitter, so that a span never ends before one inside of it.
+ */
+export function createWallClock(systemMs: () => number = Date.now, elapsedMs = () => performance.now()): () => number {
+  let originMs = systemMs() - elapsedMs();
+  return () => {
+    const elapsed = elapsedMs();
+    const now = systemMs();
+    if (Math.abs(now - originMs - elapsed) > MAX_DRIFT_MS) originMs = now - elapsed;
+    return originMs + elapsed;
+  };
+}
