@@ -1,9 +1,8 @@
 import * as v from 'valibot';
 import { ANY_HOST } from './address.ts';
 import type { Config, Sources } from './config.ts';
-import type { Facts } from './setting.ts';
 import { rowsOf, SECTIONS, SETTING_ROWS, type SettingRow } from './setting-rows.ts';
-import { showValue } from './show-value.ts';
+import type { Facts, Setting } from './setting.ts';
 import type { Finding, Given, Source } from './source.ts';
 import type { SettingValue } from './value-type.ts';
 
@@ -84,4 +83,21 @@ function exampleFor({ key, setting }: SettingRow, source: Source): string {
   if (source.kind === 'flag') return `${source.name} ${type.toText(example)}`;
   if (source.kind === 'variable') return `${source.name}=${type.toText(example)}`;
   return `${key} = ${type.toToml(example)}`;
+}
+
+const MAX_SHOWN = 100;
+
+/** Formats a refused value for a message: text in quotes, truncated if long, without credentials. */
+function showValue(value: unknown, { secret, type }: Setting): string {
+  if (secret === true) return '***';
+  const shown = type.redact?.(describe(value)) ?? describe(value);
+  return shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown;
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value);
+  if (value instanceof Date) return 'a date or time';
+  if (!Array.isArray(value)) return 'a table';
+  return `[${value.slice(0, MAX_SHOWN).map(describe).join(', ')}]`;
 }

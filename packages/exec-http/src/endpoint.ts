@@ -1,14 +1,13 @@
-import { type ClientCertificate, clientCertificateOf, type Credentials } from '@svc/auth';
+import { type ClientCertificate, clientCertificateOf, type Credentials, isTenant, unauthenticated } from '@svc/auth';
+import { TENANT_RULE } from '@svc/auth/internal';
 import { cancelledError, ServiceError, toServiceError } from '@svc/errors';
 import { type Caller, requestIdFrom } from '@svc/frames';
 import type { OperationName, Service } from '@svc/service';
-import type { Context, Hono } from 'hono';
+import type { Context, Hono, HonoRequest } from 'hono';
 import { type EndpointResponse, toResponse } from './endpoint-response.ts';
 import type { Method } from './endpoints/endpoint-table.ts';
 import { INVALID_TOKEN_CHALLENGE } from './error-response.ts';
-import { authorizationOf } from './authorization.ts';
-import { checkCaller } from './check-caller.ts';
-import { createHttpCall, type HttpCall } from './http-call.ts';
+import { createHttpCall, type HttpCall, type NodeBindings } from './http-call.ts';
 import { type ExecEnv, RequestContext } from './request-context.ts';
 import type { RequestGuard } from './request-guard.ts';
 import { checkWriteParams, type WriteParams } from './upload/write-params.ts';
@@ -177,4 +176,44 @@ function handlerOf(handlers: ReadonlyMap<string, Handler>, method: string): Hand
 /** A 405 response with the allowed methods. */
 export function methodNotAllowed(message: string, methods: readonly string[]): EndpointResponse {
   return { error: new ServiceError('method_not_allowed', message), headers: { allow: methods.join(', ') } };
+}
+
+const NAME = 'authorization';
+
+/**
+ * Returns the `Authorization` header of a request. Several are joined, as in `Headers`, so that a proxy in front and this
+ * server never take different ones. `Headers` of `@hono/node-server` copies all headers and scans the value, which costs
+ * more than the check of a token.
+ */
+function authorizationOf(request: Pick<HonoRequest, 'header'>, env: NodeBindings | undefined): string | undefined {
+  if (env?.incoming === undefined) return request.header(NAME);
+  const { rawHeaders } = env.incoming;
+  let found: string | undefined;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i];
+    if (name?.length !== NAME.length || name.toLowerCase() !== NAME) continue;
+    const value = rawHeaders[i + 1];
+    found = found === undefined ? value : `${found}, ${value}`;
+  }
+  return found;
+}
+
+/**
+ * Returns the caller that the `authenticate` of a host returned. Throws if it is not one: without a caller, everything would
+ * be allowed, and a tenant could name a folder of another.
+ */
+function checkCaller(caller: Partial<Caller> | null | undefined): Caller {
+  // A host in JavaScript may return none.
+  if (!caller) throw unauthenticated('The request has no credentials.');
+  const { id, tenant, permissions } = caller;
+  if (Array.isArray(permissions)) {
+    const set = `permissions: new Set(${JSON.stringify(permissions)})`;
+    throw new TypeError(`authenticate returned a list of permissions; it must return a Set: ${set}.`);
+  }
+  if (typeof id !== 'string' || typeof tenant !== 'string' || !(permissions instanceof Set)) {
+    throw new TypeError('authenticate must return { id, tenant, permissions }, with a Set of permissions, or throw.');
+  }
+  if (!isTenant(tenant))
+    throw new TypeError(`authenticate returned the tenant ${JSON.stringify(tenant)}. ${TENANT_RULE}`);
+  return { id, tenant, permissions };
 }

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { once } from 'node:events';
 import {
   type Metadata,
   ResponderBuilder,
@@ -9,8 +10,9 @@ import {
   ServerListenerBuilder,
   status as Status,
 } from '@grpc/grpc-js';
-import { ERROR_CODES, ServiceError, toServiceError } from '@svc/errors';
+import { ERROR_CODES, onAbort, ServiceError, toServiceError } from '@svc/errors';
 import { type Caller, continueTrace, requestIdFrom } from '@svc/frames';
+import { createYield } from '@svc/frames/internal';
 import type { Service } from '@svc/service';
 import { OTHER_ROUTE } from '@svc/service/internal';
 import { ServerError, type ServerMiddleware, Status as NiceStatus } from 'nice-grpc';
@@ -26,7 +28,6 @@ import {
   finalStatus,
   type RunningCall,
 } from './running-call.ts';
-import { untilAborted } from './until-aborted.ts';
 
 /** Tracks the calls of a server from their first metadata to their status. */
 export interface Calls {
@@ -228,4 +229,45 @@ function textIn(metadata: Metadata, key: string): string | undefined {
 
 function ended(): ServiceError {
   return new ServiceError('cancelled', 'The call has ended.');
+}
+
+/**
+ * Yields the items of a source until the signal aborts, then throws its reason. If the source ends although `isComplete`
+ * returns false, the connection broke: waits for the abort, so that the request does not look complete. The event loop
+ * runs between items that take long together: one chunk of a connection can have thousands of empty messages.
+ */
+async function* untilAborted<T>(
+  source: AsyncIterable<T>,
+  signal: AbortSignal,
+  isComplete: () => boolean,
+): AsyncGenerator<T, void, undefined> {
+  const items = source[Symbol.asyncIterator]();
+  const turn = createYield();
+  for (;;) {
+    await turn();
+    signal.throwIfAborted();
+    const next = await nextOrAbort(items, signal);
+    signal.throwIfAborted();
+    if (next === undefined || (next.done === true && !isComplete())) {
+      await once(signal, 'abort');
+    } else if (next.done === true) {
+      return;
+    } else {
+      yield next.value;
+    }
+  }
+}
+
+/** Returns the next item; undefined if the signal aborts first. */
+async function nextOrAbort<T>(items: AsyncIterator<T>, signal: AbortSignal): Promise<IteratorResult<T> | undefined> {
+  // One listener per item: a promise that outlives the items would keep every one of them in memory.
+  let stopListening = (): void => undefined;
+  const aborted = new Promise<undefined>((resolve) => {
+    stopListening = onAbort(signal, () => resolve(undefined));
+  });
+  try {
+    return await Promise.race([items.next(), aborted]);
+  } finally {
+    stopListening();
+  }
 }

@@ -1,10 +1,18 @@
+import { ServiceError } from '@svc/errors';
 import type { ListedFrame } from '@svc/frames';
 import { createYield } from '@svc/frames/internal';
-import { FrameServiceDefinition, type GetFrameResponse, ListFramesResponse, type Partially } from '@svc/proto';
+import {
+  FrameServiceDefinition,
+  type GetFrameResponse,
+  ListFramesResponse,
+  type Partially,
+  type PutFrameRequest,
+} from '@svc/proto';
 import type { FrameReading } from '@svc/service';
 import type { ServiceImplementation } from 'nice-grpc';
 import type { CountedCall } from './call-traffic.ts';
 import {
+  chunkFrom,
   chunkMessages,
   closingWith,
   countFrom,
@@ -15,9 +23,8 @@ import {
   ttlFrom,
 } from './frame-messages.ts';
 import type { FrameServiceOptions } from './frame-service-options.ts';
-import { createQueryMethods } from './query-methods.ts';
+import { engineFrom, keepEngineFrom, sqlFrom, sqlValueFrom } from './query-messages.ts';
 import { withPace } from './upload-pace.ts';
-import { uploadBody } from './upload-body.ts';
 
 type Methods = (typeof FrameServiceDefinition)['methods'];
 
@@ -124,3 +131,64 @@ async function* readingMessages(
   yield { frame: frameInfoMessage(info) };
   yield* chunkMessages(call, stream);
 }
+
+type QueryMethods = Pick<ServiceImplementation<typeof FrameServiceDefinition>, 'keepQuery' | 'query'>;
+
+/** Implements the SQL methods of the frame service. */
+function createQueryMethods({ service, current }: Pick<FrameServiceOptions, 'current' | 'service'>): QueryMethods {
+  return {
+    async *query(request) {
+      const call = current();
+      const engine = engineFrom(request.engine);
+      const params = request.params.map(sqlValueFrom);
+      const result = await service.query(call, sqlFrom(request.sql), {
+        ...(engine && { engine }),
+        params,
+        ...partFrom(request),
+      });
+      const onBytes = (bytes: number): void => result.sent(bytes);
+      yield* closingWith(call, result, chunkMessages(call, result, onBytes));
+    },
+
+    async keepQuery({ sql, params, engine, handle, ifAbsent, ifVersion, ttlSeconds }) {
+      const target = keepEngineFrom(engine);
+      const { info, created } = await service.keepQuery(current(), sqlFrom(sql), {
+        ...(target && { engine: target }),
+        params: params.map(sqlValueFrom),
+        ...(handle === '' ? {} : { handle }),
+        ...(ifAbsent ? { ifAbsent } : {}),
+        ...(ifVersion === '' ? {} : { ifVersion }),
+        ...(ttlSeconds === undefined ? {} : { ttlSeconds: ttlFrom(ttlSeconds) }),
+      });
+      return { frame: frameInfoMessage(info), created };
+    },
+  };
+}
+
+/**
+ * Yields the data of an upload. Holds back the last chunk until the client half-closes the call, so that the data does not
+ * look complete before. Many clients also half-close a call when they cancel it: data without an Arrow end marker is
+ * refused.
+ */
+export async function* uploadBody(
+  messages: AsyncIterator<PutFrameRequest>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let held: Uint8Array = new Uint8Array(0);
+  let tail: Buffer = Buffer.alloc(0);
+  for (let next = await messages.next(); next.done !== true; next = await messages.next()) {
+    const chunk = chunkFrom(next.value);
+    if (chunk.length === 0) continue;
+    if (held.length > 0) yield held;
+    held = chunk;
+    tail = Buffer.concat([tail, chunk.subarray(-END_OF_STREAM.length)]).subarray(-END_OF_STREAM.length);
+  }
+  if (held.length > 0) yield held;
+  if (!tail.equals(END_OF_STREAM) && !tail.subarray(-END_OF_FILE.length).equals(END_OF_FILE)) {
+    throw new ServiceError('invalid_data', "The upload stops without Arrow's end-of-stream marker.", {
+      hint: 'Close the Arrow writer, and send everything that it wrote.',
+    });
+  }
+}
+
+const END_OF_STREAM = Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+const END_OF_FILE = Buffer.from('ARROW1');

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SecureContextOptions, TlsOptions } from 'node:tls';
-import { logVerbosity, type Metadata, type ServerInterceptor, setLogVerbosity } from '@grpc/grpc-js';
+import { logVerbosity, type Metadata, ServerCredentials, type ServerInterceptor, setLogVerbosity } from '@grpc/grpc-js';
 import type { HandshakeFailure } from '@svc/auth';
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
@@ -19,13 +19,11 @@ import { REQUEST_ID_KEY } from './error-status.ts';
 import { createFlightService, FlightDefinition } from './flight/flight-service.ts';
 import { sendUncopied } from './flight/send-uncopied.ts';
 import { createFrameService, FrameDefinition } from './frame-service.ts';
-import { freeDeadConnections } from './free-dead-connections.ts';
-import { type GrpcConnections, trackConnections } from './grpc-connections.ts';
+import { type GrpcConnection, type GrpcConnections, trackConnections } from './grpc-connections.ts';
 import { createHealthService } from './health-service.ts';
 import { boundedService } from './message-limits.ts';
 import { type OpenPort, openPort } from './open-port.ts';
 import { createReflectionService } from './reflection-service.ts';
-import { createServerCredentials } from './server-credentials.ts';
 
 /** Options of `createGrpcServer`. */
 export interface GrpcServerOptions {
@@ -257,3 +255,70 @@ const KEEPALIVE_MS = 60_000;
  */
 const CANCEL_MS = 400;
 const STOPPING = new ServiceError('unavailable', 'The server is stopping.');
+
+/**
+ * Returns a function that closes dead connections. Call it whenever a client is refused because all slots are taken. After a
+ * protocol error, a session silently stops reading: it does not notice that the client disconnects, and would stay until
+ * the keepalive timeout. But it also stops sending, so a ping stays in its queue.
+ */
+function freeDeadConnections(connections: () => Iterable<GrpcConnection>): () => void {
+  /** Since when the queue of a session has not been empty, in milliseconds. */
+  const stuckSince = new WeakMap<GrpcConnection, number>();
+  let timer: NodeJS.Timeout | undefined;
+
+  function look(): void {
+    const now = performance.now();
+    timer = undefined;
+    for (const connection of connections()) {
+      const { session, openCalls } = connection;
+      if (session.destroyed || session.state.outboundQueueSize === 0) stuckSince.delete(connection);
+      else {
+        const since = stuckSince.get(connection) ?? now;
+        stuckSince.set(connection, since);
+        // A slow reader has a queue too, but only during a call.
+        if (openCalls === 0 || now - since >= SLOW_MS) session.destroy();
+        else lookAgain();
+      }
+    }
+  }
+  function lookAgain(): void {
+    timer ??= setTimeout(look, LOOK_MS).unref();
+  }
+
+  return () => {
+    if (timer !== undefined) return;
+    for (const { session } of connections()) if (!session.destroyed) session.ping(() => undefined);
+    lookAgain();
+  };
+}
+
+/** How long a ping may stay in the queue; this does not depend on the network. */
+const LOOK_MS = 100;
+/** How long a client with a call may stop reading while others are refused. */
+const SLOW_MS = 5000;
+
+/** The credentials of a listener: plain, or with a certificate that can be replaced while the server runs. */
+interface ReplaceableCredentials extends ServerCredentials {
+  /** Replaces certificate and key for new connections. */
+  update(context: SecureContextOptions): void;
+}
+
+/** Creates the credentials of a listener. Undefined: no TLS. */
+function createServerCredentials(tls: TlsOptions | undefined): ReplaceableCredentials {
+  return new Credentials(tls);
+}
+
+/** grpc-js compares credentials by class, and its own cannot be replaced, or ask for a certificate without requiring it. */
+class Credentials extends ServerCredentials implements ReplaceableCredentials {
+  constructor(tls: TlsOptions | undefined) {
+    super(tls ?? null, tls);
+  }
+
+  update(context: SecureContextOptions): void {
+    this.updateSecureContextOptions(context);
+  }
+
+  _equals(other: ServerCredentials): boolean {
+    return this === other;
+  }
+}

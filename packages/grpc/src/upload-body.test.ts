@@ -3,7 +3,7 @@ import type { PutFrameRequest } from '@svc/proto';
 import { tableFromArrays, tableToIPC } from 'apache-arrow';
 import { expect, test } from 'vitest';
 import { collect, deferred } from '../test/start-server.ts';
-import { uploadBody } from './upload-body.ts';
+import { uploadBody } from './frame-service.ts';
 
 const table = tableFromArrays({ id: Int32Array.of(1, 2, 3) });
 const stream = tableToIPC(table, 'stream');

@@ -2,6 +2,7 @@ import { cancelledError, ServiceError, toServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import { isCancelled, withSpan } from '@svc/frames/internal';
 import {
+  createStreamedResponse,
   TsdbCredentialsError,
   type TsdbPassRequest,
   type TsdbProxy,
@@ -9,12 +10,11 @@ import {
   type TsdbResponse,
 } from '@svc/tsdb-proxy';
 import type { Audit } from './audit.ts';
-import { endWithResponse } from './end-with-response.ts';
-import type { EngineName } from './engine-names.ts';
 import { engineNotConfigured } from './configured-engines.ts';
+import type { EngineName } from './engine-names.ts';
+import { eventSource } from './event-source.ts';
 import type { Observer } from './events.ts';
 import { outcomeOfStatus } from './query-outcome.ts';
-import { eventSource } from './event-source.ts';
 import type { RunningQueries } from './running/running-queries.ts';
 import type { RunningQuery } from './running/running-query.ts';
 import type { OperationName, Service } from './service.ts';
@@ -149,4 +149,43 @@ export function audited(
         : forwardRead(call, request),
     forwardChange: (call, request) => audit.forward(call, 'forwardChange', () => forwardChange(call, request)),
   };
+}
+
+/** Called while a response is read. */
+interface ResponseReader {
+  /** Some bytes were read. */
+  onBytes(count: number): void;
+  /** The body was read to its end, at once if it has arrived whole, or failed. Undefined: it is complete. */
+  onEnd(error?: unknown): void;
+  /** The reader has closed the body before its end. */
+  onClose(): void;
+}
+
+/** Observes how a response is read. */
+function endWithResponse(response: TsdbResponse, reader: ResponseReader): TsdbResponse {
+  const { status, headers, bytes } = response;
+  const source = response.chunks ?? (bytes === undefined ? response.body?.values() : undefined);
+  if (source === undefined) {
+    reader.onBytes(bytes?.byteLength ?? 0);
+    reader.onEnd();
+    return response;
+  }
+  const chunks: AsyncIterator<Uint8Array, void> = {
+    async next() {
+      try {
+        const next = await source.next();
+        if (next.done === true) reader.onEnd();
+        else reader.onBytes(next.value.byteLength);
+        return next;
+      } catch (error) {
+        reader.onEnd(error);
+        throw error;
+      }
+    },
+    async return() {
+      reader.onClose();
+      return (await source.return?.()) ?? { done: true, value: undefined };
+    },
+  };
+  return createStreamedResponse({ status, headers }, chunks);
 }

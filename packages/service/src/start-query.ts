@@ -1,7 +1,7 @@
+import { ServiceError } from '@svc/errors';
 import type { Engine, FrameStream, QueryResult } from '@svc/frames';
 import { sliceStream } from '@svc/frames/internal';
 import type { RecordBatch } from 'apache-arrow';
-import { readWithIdleTimeout } from './read-with-idle-timeout.ts';
 import type { RunningQuery } from './running/running-query.ts';
 import type { QueryFramesOptions } from './service.ts';
 
@@ -71,4 +71,39 @@ async function* countRows(batches: QueryResult['batches'], query: RunningQuery):
     query.addRows(batch.numRows);
     yield batch;
   }
+}
+
+/**
+ * Closes a query result if its reader pauses for too long: an open result occupies an engine that others wait for. `onLate`
+ * is called then, with the error of the next read.
+ */
+function readWithIdleTimeout(
+  result: QueryResult,
+  idleTimeoutMs: number,
+  onLate: (error: ServiceError) => void,
+): QueryResult {
+  async function* batches(): QueryResult['batches'] {
+    let lateness: ServiceError | undefined;
+    const close = (): void => {
+      lateness = notRead(idleTimeoutMs);
+      result.close();
+      onLate(lateness);
+    };
+    for await (const batch of result.batches) {
+      const timer = setTimeout(close, idleTimeoutMs).unref();
+      try {
+        yield batch;
+      } finally {
+        clearTimeout(timer);
+      }
+      if (lateness !== undefined) throw lateness;
+    }
+  }
+  return { schema: result.schema, batches: batches(), close: () => result.close() };
+}
+
+function notRead(idleTimeoutMs: number): ServiceError {
+  return new ServiceError('deadline_exceeded', `The query result was not read for ${idleTimeoutMs} ms.`, {
+    hint: 'Read the result without long pauses, or store it as a frame and read that.',
+  });
 }

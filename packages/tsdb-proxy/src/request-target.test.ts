@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_TARGET_BYTES, requestTarget } from './request-target.ts';
+import { MAX_TARGET_BYTES, requestTarget } from './create-tsdb-proxy.ts';
 import type { TsdbRequest } from './tsdb-proxy.ts';
 import { aCall, bytesOf, httpStandIn, proxyTo } from './testing/stand-in.ts';
 

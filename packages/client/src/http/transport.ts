@@ -1,9 +1,8 @@
-import { baseUrl } from './address.ts';
+import { ClientError } from './client-error.ts';
 import { connectionFailure, type Exchange, refusalOf } from './failures.ts';
 import { prepareBody } from './request-body.ts';
-import type { ByteStream } from './response-body.ts';
 import type { ClientResponse, Transport } from './request.ts';
-import { retryDelay } from './retry-delay.ts';
+import type { ByteStream } from './response-body.ts';
 import { isAccepted, retryAfterMs, sendOnce } from './send-once.ts';
 import { watchSilence } from './silence.ts';
 import { uniqueId } from './unique-id.ts';
@@ -114,4 +113,28 @@ async function pause(ms: number, exchange: Exchange): Promise<void> {
     signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
   });
   if (signal.aborted) throw connectionFailure(signal.reason, exchange);
+}
+
+/** Returns the address of a server without a slash at its end. */
+function baseUrl(given: string | URL): string {
+  // In a page, the URL may be a path of its own server.
+  // Deno has a `location` that is undefined.
+  const { location: page }: { readonly location?: Location } = globalThis;
+  const url = URL.canParse(given, page?.href) ? new URL(given, page?.href) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') {
+    return (url.origin + url.pathname).replace(/\/+$/, '');
+  }
+  // Not quoted: it may have a password.
+  throw new ClientError('The URL of the server is not an http or https URL without a user name.', {
+    code: 'invalid_argument',
+    hint: 'Write it as http://localhost:9000.',
+  });
+}
+
+const FIRST_MS = 150;
+const MAX_MS = 30_000;
+
+/** How long to wait before the next attempt: what the server asks for, else longer each time, at random. */
+function retryDelay(attempt: number, askedMs: number | undefined): number {
+  return Math.min(askedMs ?? Math.random() * FIRST_MS * 2 ** (attempt + 1), MAX_MS);
 }

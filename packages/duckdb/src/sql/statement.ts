@@ -1,18 +1,28 @@
 import { relative } from 'node:path';
 import { cancelledError, ServiceError } from '@svc/errors';
 import { orAborted, quoted } from '@svc/errors/internal';
-import { charactersBefore, createYield } from '@svc/frames/internal';
-import type { Call } from '@svc/frames';
-import type { TimeLimit } from '@svc/frames/internal';
-import type { Schema } from 'apache-arrow';
-import { CATALOGUE_TABLES } from '../wire/catalogue-tables.ts';
-import type { CatalogueFrame, NamedPart, SqlResponses, SqlParam, SqlView } from '../wire/sql-requests.ts';
+import { type Call, columnInfo } from '@svc/frames';
+import {
+  charactersBefore,
+  childrenOf,
+  createYield,
+  keyAndValueOf,
+  sqlNames,
+  type TimeLimit,
+  TYPE_METADATA_KEY,
+  typeOf,
+} from '@svc/frames/internal';
+import { DataType, type Field, type Schema, TimeUnit } from 'apache-arrow';
 import type { DownloadOptions } from '../engine/pending-request.ts';
-import type { PinnedSource, SqlFrames } from '../store/sql-frames.ts';
-import { type ResultPlan, resultPlan } from './result-plan.ts';
+import type { DescribedFrame, PinnedSource, SqlFrames } from '../store/sql-frames.ts';
+import { foreignColumn } from '../types/duckdb-types.ts';
+import { storedColumn } from '../types/stored-types.ts';
+import { CATALOGUE_TABLES } from '../wire/catalogue-tables.ts';
+import { NO_COLUMNS_NAME, sqlName } from '../wire/sql-names.ts';
+import type { CatalogueFrame, NamedPart, SqlParam, SqlResponses, SqlView } from '../wire/sql-requests.ts';
 import { frameFailure } from './frame-failure.ts';
-import { frameShape } from './frame-shape.ts';
 import { frameViewSql, type PlainSelect } from './frame-view.ts';
+import { type ResultPlan, resultPlan } from './result-plan.ts';
 import { refuseContested } from './shared-columns.ts';
 import type { OnProgress } from './sql-child.ts';
 import type { ChildSlot } from './sql-children.ts';
@@ -257,4 +267,39 @@ async function catalogueOf(store: SqlFrames, { tenant }: Call, sql: string): Pro
     hint: 'SHOW TABLES lists the frames, and DESCRIBE shows the columns of one.',
     query: sql,
   });
+}
+
+/** Returns a frame as the catalogue shows it: with the columns and types of `frameViewSql`. */
+function frameShape({ handle, info }: DescribedFrame): CatalogueFrame {
+  const { fields } = info.schema;
+  const names = sqlNames(fields.map(({ name }) => name));
+  const columns = fields.map((field, i) => ({
+    name: names[i] ?? '',
+    type: columnInfo(field).type,
+    sqlType: sqlTypeOf(field),
+  }));
+  return { name: handle, rows: info.rows, columns: columns.length === 0 ? [NO_COLUMN] : columns };
+}
+
+/** DuckDB has no tables without columns: the placeholder. */
+const NO_COLUMN = { name: NO_COLUMNS_NAME, type: 'BOOLEAN', sqlType: 'BOOLEAN' };
+
+function sqlTypeOf(field: Field): string {
+  const { metadata } = field;
+  const type = typeOf(field);
+  if (metadata.get(TYPE_METADATA_KEY) === 'LONG128') return 'HUGEINT';
+  if (DataType.isInterval(type) || DataType.isDuration(type)) return 'INTERVAL';
+  if (DataType.isTime(type) && type.unit === TimeUnit.NANOSECOND) return 'TIME_NS';
+  const { get } = storedColumn(field);
+  if (get.kind === 'digits') return 'VARCHAR';
+  if (get.kind === 'empty_struct') return 'BOOLEAN';
+  const [child] = childrenOf(field);
+  if (child === undefined) return foreignColumn(field).sqlType;
+  if (DataType.isMap(type)) {
+    const [key, value] = keyAndValueOf(field).map(sqlTypeOf);
+    return `MAP(${key}, ${value})`;
+  }
+  if (!DataType.isStruct(type)) return `${sqlTypeOf(child)}[]`;
+  const names = sqlNames(type.children.map(({ name }) => name));
+  return `STRUCT(${type.children.map((member, i) => `${sqlName(names[i] ?? '')} ${sqlTypeOf(member)}`).join(', ')})`;
 }

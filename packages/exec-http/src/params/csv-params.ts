@@ -5,13 +5,13 @@ import {
   type CsvEncoding,
   csvEncodingFrom,
   type CsvOptions,
+  type DeclaredColumn,
   type RowsOptions,
   type UploadFormat,
 } from '@svc/frames';
-import { UPLOAD_PARAMS } from '../endpoints/parameters.ts';
 import type { ParameterRow } from '../endpoints/endpoint-table.ts';
+import { UPLOAD_PARAMS } from '../endpoints/parameters.ts';
 import { parseCount, parseFlag } from '../exec-params.ts';
-import { parseDeclaredColumns } from './declared-columns.ts';
 import { all, mapGiven, type Params, single } from '../query-string.ts';
 
 /** Parses the parameters of a CSV upload. The charset of its content type counts if `encoding` is not given. */
@@ -72,4 +72,35 @@ function parseEncoding(given: string | undefined, contentType: string): CsvEncod
 function charsetOf(contentType: string): string | undefined {
   const [, inQuotes, plain] = /;\s*charset\s*=\s*(?:"([^"]*)"|([^\s;"]+))/i.exec(contentType) ?? [];
   return inQuotes ?? plain;
+}
+
+/** One column and the separator after it. The comma in `px:DECIMAL(18,4)` belongs to the type. */
+const COLUMN = /(?:"((?:[^"]|"")*)"|([^",()]*:[A-Za-z]\w*\([0-9 ]*,[0-9 ]*\)|[^",]*))(,|$)/y;
+const NAME_AND_TYPE = /^(.+):([A-Za-z][A-Za-z0-9_]*(?:\([0-9, ]*\))?)$/s;
+
+/**
+ * Parses `columns`: comma-separated names, each with or without a type (`id:LONG`). A column with a comma or a quote in
+ * its name is in double quotes, with `""` for `"`.
+ */
+export function parseDeclaredColumns(text: string): readonly DeclaredColumn[] {
+  const columns = new Map<string, DeclaredColumn>();
+  const pattern = new RegExp(COLUMN);
+  while (pattern.lastIndex <= text.length) {
+    const [, inQuotes, plain, separator] = pattern.exec(text) ?? [];
+    const column = inQuotes?.replaceAll('""', '"') ?? plain;
+    if (!column) {
+      throw new ServiceError('invalid_argument', `columns=${quoted(text)} is not a list of columns.`, {
+        hint: 'Write columns=id:LONG,name; put a name with a comma or a quote in double quotes, and write "" for a quote.',
+      });
+    }
+    const [, name = column, type] = NAME_AND_TYPE.exec(column) ?? [];
+    if (columns.has(name)) {
+      throw new ServiceError('invalid_argument', `columns=${quoted(text)} names the column ${quoted(name)} twice.`, {
+        hint: 'Name each column once.',
+      });
+    }
+    columns.set(name, { name, ...(type !== undefined && { type }) });
+    if (separator === '') break;
+  }
+  return [...columns.values()];
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseDeclaredColumns } from './declared-columns.ts';
+import { parseDeclaredColumns } from './csv-params.ts';
 
 describe('columns=', () => {
   test.each([

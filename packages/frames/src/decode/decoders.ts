@@ -1,16 +1,16 @@
-import type { RecordBatch } from 'apache-arrow';
-import type { DecodeOptions, DecodedFormat, FileBody } from '../encoding.ts';
+import type { RecordBatch, Schema } from 'apache-arrow';
+import type { DecodedFormat, DecodeOptions, FileBody } from '../encoding.ts';
 import type { FrameStream } from '../frame-stream.ts';
+import { decodeSchema } from './arrow/arrow-schema.ts';
 import { targetMessage } from './json/json-target.ts';
+import { createYield } from './lines/create-yield.ts';
+import { resolveUnions } from './unions/resolve-unions.ts';
+import { unionsAsStructs } from './unions/union-schema.ts';
 import { type BodyReader, createBodyReader, createFileReader, NO_MORE } from './worker/body-reader.ts';
 import { createDecodeSession, type DecodeSession } from './worker/decode-session.ts';
-import { createYield } from './lines/create-yield.ts';
 import { createFrameAssembler } from './worker/frame-assembler.ts';
 import type { WorkerRequest } from './worker/worker-messages.ts';
 import { createWorkerPool } from './worker/worker-pool.ts';
-import { rememberedSchema } from './remembered-schema.ts';
-import { resolveUnions } from './unions/resolve-unions.ts';
-import { unionsAsStructs } from './unions/union-schema.ts';
 
 /** Options of `createDecoders`. */
 export interface DecodersOptions {
@@ -128,4 +128,20 @@ async function openFrame(session: DecodeSession, request: WorkerRequest): Promis
     },
   };
   return resolveUnions(schema, { schema: frame.schema, batches: { [Symbol.asyncIterator]: () => iterator } });
+}
+
+/** Longer messages are not remembered. */
+const MAX_REMEMBERED_BYTES = 16 * 1024;
+/** The schema that was decoded last. */
+let last: { readonly message: Uint8Array; readonly schema: Schema } | undefined;
+
+/**
+ * Decodes a schema. A client that appends sends the same message again and again: it gets the same object, so that what
+ * others remember of a schema is found.
+ */
+export function rememberedSchema(message: Uint8Array): Schema {
+  if (last !== undefined && Buffer.compare(last.message, message) === 0) return last.schema;
+  const schema = decodeSchema(message);
+  if (message.length <= MAX_REMEMBERED_BYTES) last = { message: message.slice(), schema };
+  return schema;
 }

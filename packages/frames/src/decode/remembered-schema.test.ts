@@ -1,7 +1,7 @@
 import { Field, Float64, Int32, Schema, Utf8 } from 'apache-arrow';
 import { expect, test } from 'vitest';
 import { encodeSchema } from './arrow/arrow-schema-message.ts';
-import { rememberedSchema } from './remembered-schema.ts';
+import { rememberedSchema } from './decoders.ts';
 
 const schemaOf = (...names: readonly string[]): Schema =>
   new Schema(names.map((name) => new Field(name, new Int32(), true)));

@@ -1,5 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import type { Call, FrameStream } from '@svc/frames';
+import { createRecordBatch } from '@svc/frames/internal';
 import {
   type CreateStatement,
   type DropStatement,
@@ -10,8 +11,8 @@ import {
   type UpdateStatement,
 } from '@svc/frames/statements';
 import type { EngineName, Service } from '@svc/service';
+import { type Data, type Field, Schema } from 'apache-arrow';
 import type { BoundStatement } from '../flight/flight-source.ts';
-import { placedRows } from './placed-rows.ts';
 
 /** A statement, with what it changes; undefined if it is a query. */
 export interface ParsedStatement extends BoundStatement {
@@ -120,4 +121,28 @@ async function insert(
     return (await service.appendQuery(call, handle, select, { params, engine, ...into })).rowsWritten;
   }
   return (await service.appendRows(call, handle, placedRows(bound, placeholders), into)).rowsWritten;
+}
+
+/** Returns bound rows with the columns that placeholders name, by their index, in that order. */
+function placedRows(rows: FrameStream, placeholders: readonly number[]): FrameStream {
+  const { fields } = rows.schema;
+  const schema = new Schema(placeholders.map((index, i) => fieldAt(fields, index).clone({ name: `${i}` })));
+  async function* batches(): FrameStream['batches'] {
+    for await (const batch of rows.batches) {
+      const columns: readonly Data[] = batch.data.children;
+      const placed = placeholders.flatMap((index) => columns[index] ?? []);
+      yield createRecordBatch(schema, batch.numRows, placed);
+    }
+  }
+  return { schema, batches: batches() };
+}
+
+function fieldAt(fields: readonly Field[], index: number): Field {
+  const field = fields[index];
+  if (field !== undefined) return field;
+  throw new ServiceError(
+    'invalid_argument',
+    `The statement has a parameter ${index + 1}, but ${fields.length} values were bound in each row.`,
+    { hint: 'Bind a value to each parameter.' },
+  );
 }

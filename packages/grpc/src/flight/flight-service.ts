@@ -1,6 +1,7 @@
-import { ServiceError } from '@svc/errors';
-import type { Decoders, ListOptions } from '@svc/frames';
-import { createYield, encodeArrowMessages } from '@svc/frames/internal';
+import { parseAuthorization, unauthenticated } from '@svc/auth';
+import { onAbort, ServiceError } from '@svc/errors';
+import type { Call, Decoders, ListOptions } from '@svc/frames';
+import { type ArrowMessage, createYield, encodeArrowMessages } from '@svc/frames/internal';
 import { flight } from '@svc/proto';
 import type { EngineName, Service } from '@svc/service';
 import type { CallContext, ServiceImplementation } from 'nice-grpc';
@@ -9,15 +10,14 @@ import { type CountedCall, countRows } from '../call-traffic.ts';
 import { type EngineChoice, engineChoice } from '../flight-sql/engine-choice.ts';
 import { isLeftOut } from '../flight-sql/metadata.ts';
 import { createPreparedStatements } from '../flight-sql/prepared-statements.ts';
+import { decodeRequest } from '../message-limits.ts';
 import { type UploadPace, withPace } from '../upload-pace.ts';
 import { withIdleTimeout } from '../with-idle-timeout.ts';
-import { createPendingQueries } from './pending-queries.ts';
 import { createFlightActions } from './flight-actions.ts';
-import { encodeFlightData, type FlightMessage } from './flight-data.ts';
+import { encodeFlightData, FlightMessage } from './flight-data.ts';
 import { createFlightPuts, type FlightPut } from './flight-puts.ts';
 import { createFlightReads } from './flight-reads.ts';
-import { createHandshake } from './handshake.ts';
-import { pacedMessages } from './paced-messages.ts';
+import { createPendingQueries } from './pending-queries.ts';
 import { createRunningFlights } from './running-flights.ts';
 import { createTickets } from './tickets.ts';
 import { withAcknowledgements } from './with-acknowledgements.ts';
@@ -169,4 +169,73 @@ function prefixFrom(expression: Uint8Array): ListOptions {
 
 function sizeOf({ dataHeader, dataBody, appMetadata }: flight.FlightData): number {
   return dataHeader.length + dataBody.length + appMetadata.length;
+}
+
+/** Returns the tokens of handshakes, which the client sends with all further calls. */
+interface Handshake {
+  /** The token in the metadata of an authenticated call; undefined if the metadata has none. */
+  tokenOf(authorization: string | undefined): string | undefined;
+  /** Checks a user and password in a message. Throws `unauthenticated` if they are wrong. */
+  check(call: Call, payload: Uint8Array): Promise<string>;
+}
+
+/** The token of everyone if authentication is off. It has no effect. */
+const ANONYMOUS_TOKEN = 'anonymous';
+
+/** Creates the handshakes of a service. There are no sessions: the token is the password, and each call is authenticated. */
+function createHandshake({ authenticate, admit }: Pick<Service, 'admit' | 'authenticate'>): Handshake {
+  if (authenticate === undefined) return { tokenOf: () => ANONYMOUS_TOKEN, check: async () => ANONYMOUS_TOKEN };
+  return {
+    tokenOf: (authorization) => (authorization === undefined ? undefined : parseAuthorization(authorization)),
+    async check(call, payload) {
+      const { password } = basicAuth(payload);
+      // Any user is right. Its name may have a colon, which would end it in Basic credentials.
+      const authorization = `Basic ${Buffer.from(`:${password}`).toString('base64')}`;
+      const caller = await authenticate({ authorization }, call);
+      admit({ ...call, caller, tenant: caller.tenant });
+      return password;
+    },
+  };
+}
+
+function basicAuth(payload: Uint8Array): flight.BasicAuth {
+  try {
+    return decodeRequest(flight.BasicAuth, payload);
+  } catch {
+    throw unauthenticated('The payload of the handshake is not a BasicAuth message.');
+  }
+}
+
+/**
+ * Yields messages to send, at most four of them in flight. grpc-js alone would buffer sixteen, which is a lot of memory for
+ * messages of a megabyte; with fewer than four the client would wait. `onBytes` is called with their lengths.
+ */
+async function* pacedMessages(
+  messages: AsyncIterable<ArrowMessage>,
+  signal: AbortSignal,
+  onBytes: (bytes: number) => void = () => {},
+): AsyncGenerator<FlightMessage, void, undefined> {
+  const waiting: Promise<void>[] = [];
+  for await (const message of messages) {
+    signal.throwIfAborted();
+    onBytes(message.header.byteLength + message.bodyLength);
+    const { promise, resolve } = sentOrAborted(signal);
+    yield new FlightMessage(message, resolve);
+    waiting.push(promise);
+    if (waiting.length >= MAX_WAITING) await waiting.shift();
+  }
+}
+
+const MAX_WAITING = 4;
+
+function sentOrAborted(signal: AbortSignal): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let settle = (): void => undefined;
+  const promise = new Promise<void>((resolve) => {
+    const stopListening = onAbort(signal, resolve);
+    settle = () => {
+      stopListening();
+      resolve();
+    };
+  });
+  return { promise, resolve: settle };
 }

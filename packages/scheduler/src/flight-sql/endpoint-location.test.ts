@@ -1,7 +1,7 @@
 import { flight } from '@svc/proto';
 import { describe, expect, test } from 'vitest';
 import type { Cluster } from '../cluster.ts';
-import { serverOf } from './endpoint-location.ts';
+import { serverOf } from './create-flight-driver.ts';
 
 const PLAIN: Cluster = { protocol: 'flight-sql', host: 'Flight.example', port: 1, hasTls: false, token: 's' };
 const SECURE: Cluster = { ...PLAIN, hasTls: true };

@@ -1,12 +1,13 @@
 import { cancelledError, ServiceError } from '@svc/errors';
+import { orAborted } from '@svc/errors/internal';
 import type { SqlValue } from '@svc/frames';
 import type { RecordBatch, Schema } from 'apache-arrow';
 import type { Cluster } from '../cluster.ts';
 import type { BoundStatement, Driver } from '../driver.ts';
+import { rememberSuccess } from '../remember-success.ts';
 import { schedulerFailed } from '../scheduler-failed.ts';
-import { createDialectProbe } from './dialect-probe.ts';
-import { planOf } from './plan.ts';
 import { createPlanRunner, type PlanOwner } from './plan-runner.ts';
+import { type Dialect, type Plan, planOf, probePlan, SAIL, SPARK } from './plan.ts';
 import { invalidSql, refusalError, RefusedPlan, transportError } from './spark-errors.ts';
 import type { StartedPlan } from './start-plan.ts';
 
@@ -100,4 +101,34 @@ function probeTimeout(): AbortSignal {
 
 function withParams(statement: BoundStatement, value: SqlValue): BoundStatement {
   return { ...statement, params: Array.from({ length: statement.parameters }, () => value) };
+}
+
+/** Finds out how a server takes names and schemas. */
+interface DialectProbe {
+  /** Returns the dialect. The server is asked once. */
+  get(signal: AbortSignal): Promise<Dialect>;
+  /** Asks again next time: another server may listen there. */
+  forget(): void;
+}
+
+/** Creates a probe. `run` runs a plan. */
+function createDialectProbe(run: (plan: Plan) => Promise<unknown>): DialectProbe {
+  const dialect = rememberSuccess(() => probe(run));
+  // All statements that wait share one probe, so it does not end with the signal of one of them.
+  return { get: (signal) => orAborted(dialect.get(), signal), forget: () => dialect.forget() };
+}
+
+/** Returns the first dialect whose probe the server accepts. */
+async function probe(run: (plan: Plan) => Promise<unknown>): Promise<Dialect> {
+  for (const dialect of [SPARK, SAIL]) {
+    try {
+      await run(probePlan(dialect));
+      return dialect;
+    } catch (error) {
+      if (!(error instanceof RefusedPlan)) throw error;
+    }
+  }
+  throw schedulerFailed('The scheduler does not accept named relations in a plan.', {
+    hint: 'Check that scheduler.url points to a Spark Connect server of version 4.0 or newer.',
+  });
 }

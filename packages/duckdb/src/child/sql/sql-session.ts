@@ -5,16 +5,15 @@ import type {
   DuckDBType,
   DuckDBTypeId as TypeId,
 } from '@duckdb/node-api';
-import { checkColumnCount, type Columns, limitedColumns } from './result-limits.ts';
-import { bindParams } from './bind-params.ts';
-import { type RowStream, WITHOUT_ROWS } from '../files/row-stream.ts';
-import { duckTypeOf } from '../columns/duck-type-of.ts';
-import { DuckDBTypeId } from '../node-api.ts';
 import type { DuckType } from '../../wire/duck-type.ts';
+import type { SqlParam, SqlResponses } from '../../wire/sql-requests.ts';
+import { duckTypeOf } from '../columns/duck-type-of.ts';
+import { type RowStream, WITHOUT_ROWS } from '../files/row-stream.ts';
+import { DuckDBTypeId } from '../node-api.ts';
+import { checkColumnCount, type Columns, limitedColumns } from './result-limits.ts';
 import type { SessionConnections } from './session-connections.ts';
 import type { CheckedSql } from './sql-check.ts';
 import { SqlRefusal } from './sql-refusal.ts';
-import type { SqlResponses, SqlParam } from '../../wire/sql-requests.ts';
 
 /** A checked statement on a separate connection: a second statement on a connection ends the first. */
 export interface SqlSession {
@@ -158,4 +157,31 @@ async function prepareWrapped(
   // The statement may end with a line comment.
   const wrap = (inner: string): string => `${head}${inner}\n${tail}`;
   return connection.prepare(wrap(text)).catch(() => connection.prepare(wrap(text.replace(LAST_SEMICOLON, ''))));
+}
+
+/** Binds the parameters of a statement. DuckDB itself converts each text to its type. */
+async function bindParams(
+  connection: DuckDBConnection,
+  prepared: DuckDBPreparedStatement,
+  params: readonly SqlParam[],
+): Promise<void> {
+  for (const [i, { type, text }] of params.entries()) {
+    if (text === null) prepared.bindNull(i + 1);
+    else if (type === 'VARCHAR') prepared.bindVarchar(i + 1, text);
+    else if (type === 'BASE64') prepared.bindBlob(i + 1, Buffer.from(text, 'base64'));
+    else await bindAs(connection, prepared, i + 1, { type, text });
+  }
+}
+
+async function bindAs(
+  connection: DuckDBConnection,
+  prepared: DuckDBPreparedStatement,
+  index: number,
+  { type, text }: SqlParam & { readonly text: string },
+): Promise<void> {
+  const cast = await connection.prepare(`SELECT CAST($1::VARCHAR AS ${type})`);
+  cast.bindVarchar(1, text);
+  const result = await cast.run();
+  const [[value = null] = []] = await result.getRows();
+  prepared.bindValue(index, value, result.columnType(0));
 }

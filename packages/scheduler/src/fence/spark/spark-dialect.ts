@@ -5,7 +5,6 @@ import { denied } from '../refusal.ts';
 import { isSymbol, type Token, wordsIn } from '../token.ts';
 import { WORDS_BEFORE_PARENTHESIS } from '../words.ts';
 import { lexSpark } from './lex-spark.ts';
-import { REFUSED_SPARK_FUNCTIONS } from './refused-functions.ts';
 
 /** Known to the parser alone, not to SHOW FUNCTIONS. */
 const PARSED_FUNCTIONS = wordsIn('timediff timestampadd timestampdiff try_cast');
@@ -66,3 +65,33 @@ function checkName(name: Token, previous: Token | undefined, next: Token | undef
     throw denied('IDENTIFIER is not supported: it makes names of texts.', 'Write the name itself.', name.start);
   }
 }
+
+/** Why functions of Spark are refused. */
+interface RefusedGroup {
+  /** Completes "The function f …". */
+  readonly reason: string;
+  readonly names: string;
+}
+
+const GROUPS: readonly RefusedGroup[] = [
+  { reason: 'runs methods of Java classes on the cluster', names: 'java_method reflect try_reflect' },
+  {
+    reason: 'shows where the cluster keeps its files',
+    names: 'input_file_block_length input_file_block_start input_file_name',
+  },
+  {
+    reason: 'shows more of the cluster than frames',
+    names: `current_catalog current_database current_path current_schema current_user python_worker_logs session_user
+      user`,
+  },
+  {
+    // Each takes the path of a schema or a descriptor, as an argument or among its options.
+    reason: 'can read files of the cluster',
+    names: 'from_avro from_protobuf from_xml schema_of_avro schema_of_xml to_avro to_protobuf',
+  },
+];
+
+/** The functions of Spark that SQL must not call, with the reason. The allowed ones are in `generated/spark-functions.ts`. */
+const REFUSED_SPARK_FUNCTIONS: ReadonlyMap<string, string> = new Map(
+  GROUPS.flatMap(({ reason, names }) => wordsIn(names).map((name) => [name, reason] as const)),
+);
