@@ -1,30 +1,13 @@
 import { ServiceError } from '@svc/errors';
 import type { ListedFrame } from '@svc/frames';
 import { createYield } from '@svc/frames/internal';
-import {
-  FrameServiceDefinition,
-  type GetFrameResponse,
-  ListFramesResponse,
-  type Partially,
-  type PutFrameRequest,
-} from '@svc/proto';
-import type { FrameReading } from '@svc/service';
+import { FrameServiceDefinition, type GetFrameResponse, ListFramesResponse, type Partially, type PutFrameRequest } from '@svc/proto';
+import type { FrameReading, Service } from '@svc/service';
 import type { ServiceImplementation } from 'nice-grpc';
 import type { CountedCall } from './call-traffic.ts';
-import {
-  chunkFrom,
-  chunkMessages,
-  closingWith,
-  countFrom,
-  frameInfoMessage,
-  handleFrom,
-  partFrom,
-  targetFrom,
-  ttlFrom,
-} from './frame-messages.ts';
-import type { FrameServiceOptions } from './frame-service-options.ts';
+import { chunkFrom, chunkMessages, closingWith, countFrom, frameInfoMessage, handleFrom, partFrom, targetFrom, ttlFrom } from './frame-messages.ts';
 import { engineFrom, keepEngineFrom, sqlFrom, sqlValueFrom } from './query-messages.ts';
-import { withPace } from './upload-pace.ts';
+import { type UploadPace, withPace } from './upload-pace.ts';
 
 type Methods = (typeof FrameServiceDefinition)['methods'];
 
@@ -192,3 +175,12 @@ export async function* uploadBody(
 
 const END_OF_STREAM = Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
 const END_OF_FILE = Buffer.from('ARROW1');
+
+/** Options of `createFrameService`. */
+interface FrameServiceOptions {
+  readonly service: Service;
+  /** Returns the current call. */
+  readonly current: () => CountedCall;
+  /** How slowly clients may send their uploads. */
+  readonly pace: UploadPace;
+}

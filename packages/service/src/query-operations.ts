@@ -1,28 +1,18 @@
 import { ServiceError } from '@svc/errors';
-import {
-  type Call,
-  createHandle,
-  type FrameRef,
-  parseHandle,
-  type PutOptions,
-  type PutResult,
-  type QueryResult,
-  type Quota,
-  type Store,
-} from '@svc/frames';
+import { type Call, createHandle, type FrameRef, parseHandle, type PutOptions, type PutResult, type QueryResult, type Quota, type Store } from '@svc/frames';
 import { checkPutConditions } from '@svc/frames/internal';
+import type { TsdbResponse } from '@svc/tsdb-proxy';
 import type { Audit } from './audit.ts';
-import { defaultOf, type Engines, engineOf, namesOf } from './configured-engines.ts';
+import { defaultOf, engineOf, type Engines, namesOf } from './configured-engines.ts';
 import type { SqlTarget } from './engine-names.ts';
-import type { Observer } from './events.ts';
-import { limitUpload, limitRows } from './limit-upload.ts';
-import type { Forward } from './forward-operation.ts';
 import { eventSource } from './event-source.ts';
+import type { Observer } from './events.ts';
+import type { Forward } from './forward-operation.ts';
+import { limitRows, limitUpload } from './limit-upload.ts';
 import type { RunningQueries } from './running/running-queries.ts';
 import type { RunningQuery } from './running/running-query.ts';
 import type { KeepQueryOptions, KeptQuery, OperationName, QueryFramesOptions, Service, SqlResult } from './service.ts';
 import { startQuery } from './start-query.ts';
-import { tsdbExport } from './tsdb-export.ts';
 import { checkTtl } from './ttl.ts';
 
 /** Dependencies of the SQL operations. */
@@ -199,4 +189,62 @@ async function* checkedBytes(body: ReadableStream<Uint8Array>, query: RunningQue
     query.checkBytes(bytes);
     yield chunk;
   }
+}
+
+/** Runs SQL in the time-series database and returns the result as the bytes of a Parquet file. */
+async function tsdbExport(
+  call: Call,
+  sql: string,
+  forward: Forward['send'],
+): Promise<ReadableStream<Uint8Array>> {
+  const response = await forward(call, {
+    path: '/exp',
+    params: [
+      ['query', sql],
+      ['fmt', 'parquet'],
+    ],
+  });
+  const { status, headers, body } = response;
+  const isFile = status === 200 && !/json|text/i.test(headers['content-type'] ?? '');
+  if (isFile && body !== null) return body;
+  throw refusal(sql, status, await firstText(response));
+}
+
+/** Returns the error of an unsuccessful response, which is JSON if the database rejected the SQL. */
+function refusal(sql: string, status: number, text: string): ServiceError {
+  const { error, position } = parsed(text);
+  if (typeof error !== 'string' || status >= 500) {
+    return new ServiceError(
+      'tsdb_failed',
+      `The time-series database answered ${status} instead of sending a Parquet file.`,
+    );
+  }
+  if (status === 403) return new ServiceError('permission_denied', error, { query: sql });
+  return new ServiceError('invalid_sql', error, {
+    query: sql,
+    ...(Number.isSafeInteger(position) && { position: Number(position) }),
+  });
+}
+
+function parsed(text: string): { readonly error?: unknown; readonly position?: unknown } {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+const MAX_TEXT_BYTES = 64 * 1024;
+
+async function firstText({ body }: TsdbResponse): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // Leaving the loop cancels the rest of the body.
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk);
+    bytes += chunk.byteLength;
+    if (bytes > MAX_TEXT_BYTES) break;
+  }
+  return Buffer.concat(chunks).toString();
 }

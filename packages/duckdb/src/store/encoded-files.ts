@@ -2,13 +2,12 @@ import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import { cancelledError, ServiceError } from '@svc/errors';
 import { orAborted } from '@svc/errors/internal';
-import { createSemaphore } from '@svc/frames/internal';
 import type { FrameFile, FrameFileFormat, FrameFileOptions } from '@svc/frames';
-import { filesOfEncoding } from '../files/side-files.ts';
+import { createSemaphore } from '@svc/frames/internal';
 import { readRange, toExportError, type UnnamedFiles } from '../disk/unnamed-files.ts';
+import { filesOfEncoding } from '../files/side-files.ts';
 import { followSize } from '../files/watch-size.ts';
 import type { FrameContents, StoredFrame } from './catalogue/stored-frame.ts';
-import { createKeptFiles, type EncodedFile, type KeptFile } from './kept-files.ts';
 
 /** Frames encoded as files, for clients that read ranges. A file is kept while it is in use and for a short time after. */
 export interface EncodedFiles {
@@ -180,4 +179,95 @@ function tooMuch(format: FrameFileFormat, maxBytes: number): ServiceError {
   return new ServiceError('out_of_disk', message, {
     hint: 'Send the request again later, or raise storage.max_conversion_bytes, or stream the frame with /exp?fmt=arrow.',
   });
+}
+
+/** The file of a frame in a format: being encoded, or complete. */
+interface KeptFile {
+  readonly frame: StoredFrame;
+  readonly format: FrameFileFormat;
+  /** Cancels the encoding. */
+  readonly cancel: AbortController;
+  readonly encoded: Promise<EncodedFile>;
+  isComplete: boolean;
+  /** The bytes that it has by now. */
+  bytes: number;
+  /** The number of requests that wait for it or read it. */
+  users: number;
+  idleTimer?: NodeJS.Timeout;
+}
+
+/** A complete file. */
+interface EncodedFile {
+  readonly file: FileHandle;
+  readonly bytes: number;
+  /** Identifies the bytes. */
+  readonly version: string;
+}
+
+/** Encoded files in the order of their last use, within a budget of bytes. */
+interface KeptFiles {
+  find(frame: StoredFrame, format: FrameFileFormat): KeptFile | undefined;
+  /** Adds a file, or marks it as used. */
+  use(file: KeptFile): void;
+  /** Whether a new request would get the file. */
+  isCurrent(file: KeptFile): boolean;
+  /** Keeps new requests from getting the files of a frame; removes those without users. */
+  retire(frame: StoredFrame): void;
+  /** Evicts files without users until at most `count` are left and all files fit. Returns whether they do. */
+  evict(count?: number): boolean;
+  /** Removes a file and closes it. */
+  remove(file: KeptFile): void;
+  all(): readonly KeptFile[];
+}
+
+/** Creates an empty set with a budget of `maxBytes`. */
+function createKeptFiles(maxBytes: number): KeptFiles {
+  const files = new Set<KeptFile>();
+  const current = new Map<string, KeptFile>();
+
+  const isCurrent = (file: KeptFile): boolean => current.get(keyOf(file.frame, file.format)) === file;
+  const totalBytes = (): number => [...files].reduce((sum, { bytes }) => sum + bytes, 0);
+
+  function retireFile(file: KeptFile): void {
+    if (isCurrent(file)) current.delete(keyOf(file.frame, file.format));
+  }
+
+  function remove(file: KeptFile): void {
+    files.delete(file);
+    retireFile(file);
+    clearTimeout(file.idleTimer);
+    // A failed encoding has no file, and closing one that was only read loses nothing.
+    file.encoded.then((encoded) => encoded.file.close()).catch(() => {});
+  }
+
+  return {
+    find: (frame, format) => current.get(keyOf(frame, format)),
+    use(file) {
+      clearTimeout(file.idleTimer);
+      if (!files.delete(file)) current.set(keyOf(file.frame, file.format), file);
+      files.add(file);
+    },
+    isCurrent,
+    retire(frame) {
+      for (const file of files) {
+        if (file.frame !== frame) continue;
+        retireFile(file);
+        if (file.users === 0) remove(file);
+      }
+    },
+    evict(count = Infinity) {
+      const idle = [...files].filter(({ users, isComplete }) => users === 0 && isComplete);
+      for (const [at, file] of idle.entries()) {
+        if (idle.length - at <= count && totalBytes() <= maxBytes) break;
+        remove(file);
+      }
+      return totalBytes() <= maxBytes;
+    },
+    remove,
+    all: () => [...files],
+  };
+}
+
+function keyOf({ tenant, handle, version }: StoredFrame, format: FrameFileFormat): string {
+  return JSON.stringify([tenant, handle, version, format]);
 }

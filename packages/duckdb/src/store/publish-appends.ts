@@ -1,16 +1,16 @@
 import type { AppendOptions, FrameInfo, FrameRef, PutResult } from '@svc/frames';
 import { checkPutConditions, expiryOf, matchColumns, type WriteReservation } from '@svc/frames/internal';
 import type { Schema } from 'apache-arrow';
-import { type AddedRows, conformRows, contextOf, rowsOf, stageAdded } from './conform-rows.ts';
-import type { NextPart } from './catalogue/publish-version.ts';
+import { schemaText } from '../types/schema-text.ts';
 import { timeOfVersion } from './catalogue/frame-versions.ts';
+import type { NextPart } from './catalogue/publish-version.ts';
 import { contentsOfParts, type FrameContents, infoOf, sizedParts, type StoredFrame } from './catalogue/stored-frame.ts';
+import type { TenantFolder } from './catalogue/tenant-folder.ts';
+import { type AddedFile, type AddedRows, conformRows, contextOf, type FewRows, rowsOf, stageAdded, type StagingContext, streamOf } from './conform-rows.ts';
 import type { ContentReader } from './frame-contents.ts';
 import type { PartMerger } from './part-merger.ts';
-import { checkConditions, publishNew, type Publishing } from './publish-frame.ts';
-import { type AcceptedAppend, type AppendedFile, stageTogether } from './stage-together.ts';
-import type { Staging } from './stage-rows.ts';
-import type { TenantFolder } from './catalogue/tenant-folder.ts';
+import { checkConditions, type Publishing, publishNew } from './publish-frame.ts';
+import { stageRows, type Staging } from './stage-rows.ts';
 
 /** The parts of a store that publishing appends needs. */
 export interface AppendParts extends Publishing, Staging {
@@ -172,4 +172,77 @@ function widened(schema: Schema, added: Schema): Schema {
 
 function infoOfDraft({ contents, rows, parts: _parts, ...name }: Draft): FrameInfo {
   return infoOf({ ...name, created: timeOfVersion(name.version) }, { ...contents, rows }, false);
+}
+
+/** An append that waits to be written. */
+interface StagedAppend {
+  readonly options: StagingContext;
+  readonly reject: (error: unknown) => void;
+}
+
+/** An append whose conditions hold. */
+interface AcceptedAppend<Append> {
+  readonly append: Append;
+  readonly added: AddedRows;
+  readonly version: string;
+}
+
+/** A file with the rows of some appends. */
+interface AppendedFile<Append> {
+  readonly file: AddedFile;
+  readonly appends: readonly AcceptedAppend<Append>[];
+}
+
+/** Writes the rows of appends to files, in order: adjacent ones in memory with the same schema to one file. */
+async function stageTogether<Append extends StagedAppend>(
+  staging: Staging,
+  folder: TenantFolder,
+  accepted: readonly AcceptedAppend<Append>[],
+): Promise<readonly AppendedFile<Append>[]> {
+  const staged: AppendedFile<Append>[] = [];
+  for (const group of groupsOf(accepted)) {
+    try {
+      staged.push({ file: await stageGroup(staging, folder, group), appends: group });
+    } catch (error) {
+      if (group.length === 1) group[0]?.append.reject(error);
+      // One append may have a value that cannot be stored: write each alone.
+      else for (const one of group) staged.push(...(await stageTogether(staging, folder, [one])));
+    }
+  }
+  return staged;
+}
+
+function groupsOf<Append>(accepted: readonly AcceptedAppend<Append>[]): AcceptedAppend<Append>[][] {
+  const groups: AcceptedAppend<Append>[][] = [];
+  let last: AddedRows | undefined;
+  for (const one of accepted) {
+    if (last !== undefined && canShareFile(last, one.added)) groups.at(-1)?.push(one);
+    else groups.push([one]);
+    last = one.added;
+  }
+  return groups;
+}
+
+function canShareFile(a: AddedRows, b: AddedRows): boolean {
+  if (a.kind !== 'few' || b.kind !== 'few') return false;
+  return a.schema === b.schema || schemaText(a.schema) === schemaText(b.schema);
+}
+
+async function stageGroup<Append extends StagedAppend>(
+  staging: Staging,
+  folder: TenantFolder,
+  group: readonly AcceptedAppend<Append>[],
+): Promise<AddedFile> {
+  const few: FewRows[] = [];
+  for (const { added } of group) {
+    if (added.kind === 'file') return added;
+    few.push(added);
+  }
+  const [first] = few;
+  const [{ append } = {}, ...others] = group;
+  if (first === undefined || append === undefined) throw new Error('There are no rows to write.');
+  const { signal, ...context } = contextOf(append.options);
+  // A client that leaves must not cancel the appends of others.
+  const options = others.length === 0 && signal ? { ...context, signal } : context;
+  return { kind: 'file', ...(await stageRows(staging, folder, streamOf(few, first.schema), options)) };
 }

@@ -1,13 +1,14 @@
-import { type Data, Message, type RecordBatch, RecordBatchWriter, type Schema } from 'apache-arrow';
+import { Data, DataType, Message, MessageHeader, MetadataVersion, type RecordBatch, RecordBatchWriter, type Schema, Vector } from 'apache-arrow';
 import { VectorAssembler } from 'apache-arrow/visitor/vectorassembler';
 import { hasDictionary } from '../arrow-types.ts';
+import { valueBytes } from '../columns/arrow-data.ts';
 import { createRecordBatch } from '../columns/create-record-batch.ts';
+import { sliceData } from '../columns/slice-data.ts';
+import { moveValues, partBytes, usedBytes, VIEW_BYTES, viewWords } from '../columns/views.ts';
+import { encodeSchema } from '../decode/arrow/arrow-schema-message.ts';
 import { createYield } from '../decode/lines/create-yield.ts';
 import type { FrameStream } from '../frame-stream.ts';
-import { encodeBatchHeader } from './arrow-batch-header.ts';
-import { encodeSchema } from '../decode/arrow/arrow-schema-message.ts';
 import type { ArrowMessage } from './arrow-message.ts';
-import { createCompactData } from './compact-data.ts';
 import { createKeptMessages } from './kept-messages.ts';
 
 /** The same schema is stored, described and sent, and thousands of columns take 20 ms each time. */
@@ -131,4 +132,147 @@ class MessageWriter extends RecordBatchWriter {
     this.messages = [];
     return messages;
   }
+}
+
+// The positions in the flatbuffer. A vtable precedes its table, and 64-bit numbers are aligned.
+const MESSAGE_VTABLE = 4;
+const MESSAGE = 16;
+const BATCH_VTABLE = 36;
+const BATCH = 52;
+const VECTORS = 76;
+/** The offsets of the vectors in the table of the batch. */
+const NODES = 12;
+const BUFFERS = 16;
+const VARIADIC_COUNTS = 20;
+
+/** The columns of a batch, as apache-arrow assembles them. */
+type Columns = Pick<VectorAssembler, 'nodes' | 'bufferRegions' | 'variadicBufferCounts' | 'byteLength'>;
+
+/**
+ * Encodes the header of a record batch message. All such flatbuffers have the same layout, so the bytes are written in
+ * place: the builder of apache-arrow takes several times as long, and thousands of columns would block the event loop.
+ */
+function encodeBatchHeader(rows: number, columns: Columns): Uint8Array {
+  const { nodes, bufferRegions, variadicBufferCounts, byteLength } = columns;
+  // Each vector has four bytes of padding and four of its length.
+  const hasCounts = variadicBufferCounts.length > 0;
+  const numbers = 2 * nodes.length + 2 * bufferRegions.length + variadicBufferCounts.length;
+  const bytes = new Uint8Array(VECTORS + 4 + 8 * (numbers + (hasCounts ? 2 : 1)));
+  const view = new DataView(bytes.buffer);
+
+  view.setUint32(0, MESSAGE, true);
+  writeShorts(view, MESSAGE_VTABLE, [MESSAGE - MESSAGE_VTABLE, BATCH_VTABLE - MESSAGE, 16, 18, 4, 8]);
+  view.setInt32(MESSAGE, MESSAGE - MESSAGE_VTABLE, true);
+  view.setUint32(MESSAGE + 4, BATCH - (MESSAGE + 4), true);
+  writeSize(view, MESSAGE + 8, byteLength);
+  view.setInt16(MESSAGE + 16, MetadataVersion.V5, true);
+  view.setUint8(MESSAGE + 18, MessageHeader.RecordBatch);
+
+  // The fourth field is the compression.
+  const vtable = [14, VECTORS - BATCH, 4, NODES, BUFFERS, 0, hasCounts ? VARIADIC_COUNTS : 0];
+  writeShorts(view, BATCH_VTABLE, vtable);
+  view.setInt32(BATCH, BATCH - BATCH_VTABLE, true);
+  writeSize(view, BATCH + 4, rows);
+
+  let at = VECTORS;
+  const vector = (slot: number, length: number): void => {
+    view.setUint32(BATCH + slot, at - (BATCH + slot), true);
+    view.setUint32(at, length, true);
+    at += 4;
+  };
+  vector(NODES, nodes.length);
+  for (const { length, nullCount } of nodes) {
+    writeSize(view, at, length);
+    writeSize(view, at + 8, nullCount);
+    at += 16;
+  }
+  at += 4;
+  vector(BUFFERS, bufferRegions.length);
+  for (const { offset, length } of bufferRegions) {
+    writeSize(view, at, offset);
+    writeSize(view, at + 8, length);
+    at += 16;
+  }
+  if (!hasCounts) return bytes;
+  at += 4;
+  vector(VARIADIC_COUNTS, variadicBufferCounts.length);
+  for (const count of variadicBufferCounts) {
+    writeSize(view, at, count);
+    at += 8;
+  }
+  return bytes;
+}
+
+function writeShorts(view: DataView, at: number, numbers: readonly number[]): void {
+  for (const [i, number] of numbers.entries()) view.setUint16(at + 2 * i, number, true);
+}
+
+/** Writes a non-negative 64-bit number. */
+function writeSize(view: DataView, at: number, size: number): void {
+  view.setUint32(at, size, true);
+  view.setUint32(at + 4, Math.floor(size / 2 ** 32), true);
+}
+
+/** Returns a range of rows of a column with only the buffers they need. */
+type CompactData = (data: Data, start: number, length: number) => Data;
+
+/**
+ * The writer of apache-arrow sends all buffers of a view column, whether the rows need them or not. So rows that use
+ * little of them get new buffers. The writer recognizes a dictionary by identity, so each dictionary is compacted only
+ * once.
+ */
+function createCompactData(): CompactData {
+  const dictionaries = new WeakMap<Vector, Vector>();
+  const dictionaryParts = new WeakMap<Data, Data>();
+
+  function compactPart(part: Data): Data {
+    const compacted = dictionaryParts.get(part) ?? compact(part, 0, part.length);
+    dictionaryParts.set(part, compacted);
+    return compacted;
+  }
+
+  function compactDictionary(dictionary: Vector | undefined): Vector | undefined {
+    if (dictionary === undefined) return undefined;
+    const compacted = dictionaries.get(dictionary) ?? new Vector(dictionary.data.map(compactPart));
+    dictionaries.set(dictionary, compacted);
+    return compacted;
+  }
+
+  /** Compacts the dictionaries and views of a slice. */
+  function tidied(slice: Data): Data {
+    const { type, length, nullCount, nullBitmap, children, dictionary } = slice;
+    const isViews = DataType.isUtf8View(type) || DataType.isBinaryView(type);
+    const isPlain = children.length === 0 && dictionary === undefined && !isViews;
+    if (isPlain || DataType.isUnion(type)) return slice;
+    const views = isViews ? compactViews(slice) : undefined;
+    return new Data(
+      type,
+      0,
+      length,
+      nullCount,
+      [slice.valueOffsets, views === undefined ? slice.values : views.values, nullBitmap],
+      children.map(tidied),
+      compactDictionary(dictionary),
+      views?.parts ?? [],
+    );
+  }
+
+  function compact(data: Data, start: number, length: number): Data {
+    return tidied(sliceData(data, start, length));
+  }
+
+  return compact;
+}
+
+/** Returns views whose buffers are at least half used: the old ones, or a new one. */
+function compactViews(slice: Data): { readonly values: Uint8Array; readonly parts: Uint8Array[] } {
+  const values = valueBytes(slice).subarray(0, slice.length * VIEW_BYTES);
+  const parts: readonly Uint8Array[] = slice.variadicBuffers;
+  const views = { words: viewWords(values), rows: slice.length, parts, isNull: (row: number) => !slice.getValid(row) };
+  const used = usedBytes(views);
+  if (2 * used >= partBytes(views)) return { values, parts: [...parts] };
+  const own = new Uint8Array(used);
+  const moved = values.slice();
+  moveValues({ ...views, words: viewWords(moved) }, own, 0);
+  return { values: moved, parts: used === 0 ? [] : [own] };
 }

@@ -1,11 +1,12 @@
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
-import { Bool, Data, DataType, Field, type RecordBatch, Schema } from 'apache-arrow';
+import { Bool, Data, DataType, type Decimal, Field, Float64, Int64, type RecordBatch, Schema } from 'apache-arrow';
 import { typeOf } from '../arrow-types.ts';
 import { columnInfo } from '../column-types.ts';
 import { valuesOf } from '../columns/arrow-data.ts';
 import { isConvertible } from '../columns/convert-column.ts';
 import { createRecordBatch } from '../columns/create-record-batch.ts';
+import { integerAt } from '../columns/decimal-words.ts';
 import { isSameType } from '../columns/match-columns.ts';
 import { sliceData } from '../columns/slice-data.ts';
 import { decodeRowsHere } from '../decode/decode-here.ts';
@@ -13,7 +14,6 @@ import { isReadable } from '../decode/json/json-target.ts';
 import { encodeNdjson } from '../encode/ndjson.ts';
 import type { FrameStream } from '../frame-stream.ts';
 import { convertColumns } from './convert-columns.ts';
-import { decimalsAsNumbers } from './decimals-as-numbers.ts';
 
 /**
  * Converts rows to the types of the frame that they are inserted into: texts are read as its types, and a number or a time
@@ -186,5 +186,57 @@ function booleansOf(column: Data, { name, type }: Field<Bool>, firstRow: number)
 function notBoolean(name: string, row: number, value: string): ServiceError {
   return new ServiceError('invalid_data', `Row ${row}, column ${quoted(name)}: ${value} is not exactly a BOOLEAN.`, {
     hint: 'Of the integers, only 1 (true) and 0 (false) are booleans.',
+  });
+}
+
+/**
+ * Converts decimals that are inserted into columns of other numbers: `1.5` is a decimal in SQL. A floating-point column gets
+ * the nearest double; a decimal that is not a whole number does not fit in an integer column: `invalid_data`.
+ */
+function decimalsAsNumbers(frame: Schema, rows: FrameStream): FrameStream {
+  const wanted = new Map(frame.fields.map((field) => [field.name, field]));
+  return convertColumns(rows, (from) => numberFor(from, wanted.get(from.name)), numbersOf);
+}
+
+/** Returns the column that a decimal column becomes; undefined if it stays as it is. */
+function numberFor(from: Field, to: Field | undefined): Field<Float64 | Int64> | undefined {
+  if (to === undefined || !DataType.isDecimal(typeOf(from))) return undefined;
+  if (DataType.isFloat(typeOf(to))) return new Field(from.name, new Float64(), from.nullable);
+  return DataType.isInt(typeOf(to)) ? new Field(from.name, new Int64(), from.nullable) : undefined;
+}
+
+function numbersOf(column: Data, target: Field<Float64 | Int64>, firstRow: number): Data {
+  const { scale: digits } = decimalOf(column);
+  const words = valuesOf(column);
+  const scale = 10n ** BigInt(digits);
+  const isFloat = DataType.isFloat(target.type);
+  const numbers = isFloat ? new Float64Array(column.length) : new BigInt64Array(column.length);
+  for (let row = 0; row < column.length; row++) {
+    if (!column.getValid(row)) continue;
+    const unscaled = integerAt(words, row, column.stride);
+    if (numbers instanceof Float64Array) numbers[row] = Number(`${unscaled}e-${digits}`);
+    else numbers[row] = unscaled / scale;
+    const isExact = numbers instanceof Float64Array || (numbers[row] ?? 0n) * scale === unscaled;
+    if (!isExact) throw notWhole(target, firstRow + row + 1, textOf(unscaled, digits));
+  }
+  const validity = column.nullCount === 0 ? new Uint8Array(0) : column.nullBitmap;
+  return new Data(target.type, 0, column.length, column.nullCount, [undefined, numbers, validity]);
+}
+
+function decimalOf({ type }: { readonly type: DataType }): Decimal {
+  if (!DataType.isDecimal(type)) throw new TypeError('The column has no decimals.');
+  return type;
+}
+
+function textOf(unscaled: bigint, scale: number): string {
+  const digits = `${unscaled < 0n ? -unscaled : unscaled}`.padStart(scale + 1, '0');
+  const sign = unscaled < 0n ? '-' : '';
+  return scale === 0 ? sign + digits : `${sign}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
+}
+
+function notWhole(to: Field, row: number, value: string): ServiceError {
+  const type = columnInfo(to).type;
+  return new ServiceError('invalid_data', `Row ${row}, column ${quoted(to.name)}: ${value} is not exactly a ${type}.`, {
+    hint: 'Round the value in the SQL, for example with round() and a cast.',
   });
 }

@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import { createYield } from '@svc/frames/internal';
-import { CATALOG, parseUpdate, SCHEMA } from '@svc/frames/statements';
+import { CATALOG, type InsertStatement, parseUpdate, SCHEMA } from '@svc/frames/statements';
 import { flight, flightSql, packFlightSql } from '@svc/proto';
 import { ENGINE_NAMES, type Service } from '@svc/service';
 import { DataType, Field, Schema, TimeMillisecond, TimestampMillisecond, Utf8 } from 'apache-arrow';
@@ -10,8 +10,7 @@ import { decodeMessage, notOffered, unpack } from '../flight-sql/command.ts';
 import type { EngineChoice } from '../flight-sql/engine-choice.ts';
 import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
-import { authorizeStatement } from '../flight-sql/run-update.ts';
-import { updateParameters } from '../flight-sql/update-parameters.ts';
+import { authorizeStatement, type ParsedStatement } from '../flight-sql/run-update.ts';
 import type { Codec } from '../message-limits.ts';
 import { type FlightReads, schemaBytes } from './flight-reads.ts';
 import type { PendingQueries } from './pending-queries.ts';
@@ -222,4 +221,44 @@ function readSessionOptions({ engine }: EngineChoice): flight.GetSessionOptionsR
     ([name, stringValue]) => [name, flight.SessionOptionValue.fromPartial({ stringValue })] as const,
   );
   return { sessionOptions: new Map(entries) };
+}
+
+/**
+ * Returns the parameters of an `INSERT`: the columns that they are for, or those of its query. None if the caller may not know
+ * the columns, and for other statements.
+ */
+async function updateParameters(
+  service: Service,
+  call: Call,
+  { update, engine }: Pick<ParsedStatement, 'engine' | 'update'>,
+): Promise<Schema> {
+  if (update?.kind === 'insert' && update.placeholders) return insertParameters(service, call, update);
+  if (update?.kind !== 'insert') return NONE;
+  return (await service.describeQuery(call, update.select, engine)).parameters;
+}
+
+const NONE = new Schema([]);
+
+async function insertParameters(
+  service: Service,
+  call: Call,
+  { handle, columns, placeholders = [] }: InsertStatement,
+): Promise<Schema> {
+  const fields = await fieldsOf(service, call, handle);
+  const filled = columns?.map((name) => fields.find((field) => field.name === name)) ?? fields;
+  const parameters: (Field | undefined)[] = Array.from({ length: 1 + Math.max(...placeholders) }, () => undefined);
+  for (const [i, index] of placeholders.entries()) parameters[index] = filled[i];
+  const isComplete = parameters.every((field) => field !== undefined);
+  return isComplete ? new Schema(parameters.map((field, i) => field.clone({ name: `${i + 1}` }))) : NONE;
+}
+
+async function fieldsOf(service: Service, call: Call, handle: string): Promise<readonly Field[]> {
+  try {
+    const reading = await service.readFrame(call, handle, { limit: 0 });
+    reading.close();
+    return reading.stream.schema.fields;
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'permission_denied') return [];
+    throw error;
+  }
 }

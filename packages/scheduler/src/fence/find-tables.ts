@@ -1,20 +1,10 @@
-import { counted } from '@svc/errors/internal';
+import { counted, quoted } from '@svc/errors/internal';
 import type { Dialect } from './dialect.ts';
-import { type Refusal, unreadable } from './refusal.ts';
-import { isSymbol, type Token } from './token.ts';
-import {
-  isQueryStart,
-  type Level,
-  type Opening,
-  peek,
-  placeOf,
-  showTables,
-  type TableReference,
-  type Walk,
-} from './walk.ts';
+import { denied, type Refusal, unreadable } from './refusal.ts';
+import { isName, isSymbol, isWord, type Token } from './token.ts';
 import { walkToken } from './walk-expression.ts';
-import { walkQueryStart } from './walk-query.ts';
-import { walkRelation } from './walk-relation.ts';
+import { hideTable, isQueryStart, isStructure, type Level, misplaced, type Opening, peek, placeOf, showTables, type TableReference, takeName, type Walk, walkNames, walkParentheses } from './walk.ts';
+import { COMMAND_WORDS } from './words.ts';
 
 /** How deep parentheses can be nested. */
 const MAX_DEPTH = 200;
@@ -78,4 +68,134 @@ function unbalanced(walk: Walk): Refusal {
   const hint = 'Balance the parentheses and brackets.';
   if (token === undefined) return unreadable('A parenthesis or bracket is not closed.', hint, placeOf(walk));
   return unreadable(`There is a ${token.text} that closes nothing.`, hint, token.start);
+}
+
+/** Walks over the start of a query: WITH, SELECT, VALUES, or a parenthesis. */
+function walkQueryStart(walk: Walk, level: Level): void {
+  const token = peek(walk);
+  if (isSymbol(token, '(')) {
+    walkParentheses(walk, { with: 'query' });
+    level.isQuery = true;
+    level.canHaveWith = false;
+    level.expected = undefined;
+    return;
+  }
+  if (token?.kind !== 'name' || !walk.dialect.queryStarts.has(token.word)) throw noQuery(walk, token);
+  const next = peek(walk, 1);
+  if (next === undefined || [',', ')', '.'].some((symbol) => isSymbol(next, symbol))) throw misplaced(walk, token);
+  walk.at += 1;
+  if (token.word === 'with') {
+    if (!level.canHaveWith) throw misplaced(walk, token);
+    level.canHaveWith = false;
+    walkWith(walk, level);
+    return;
+  }
+  if (token.word === 'select' && peek(walk)?.kind === 'hint') walk.at += 1;
+  level.isQuery = true;
+  level.canHaveWith = false;
+  level.canHaveFrom = token.word === 'select';
+  level.list = token.word === 'from' ? 'relations' : 'other';
+  level.expected = token.word === 'from' ? 'relation' : undefined;
+}
+
+function noQuery(walk: Walk, token: Token | undefined): Refusal {
+  const hint = 'Write a query that starts with SELECT, WITH or VALUES.';
+  if (token === undefined) return unreadable('The SQL has no query, or ends too early.', hint, placeOf(walk));
+  if (token.kind === 'name' && COMMAND_WORDS.has(token.word)) {
+    return denied(`${token.text.toUpperCase()} cannot run on the cluster: only queries can.`, hint, token.start);
+  }
+  return denied(`A query cannot start with ${quoted(token.text)}.`, hint, token.start);
+}
+
+/** Walks over the queries of WITH. Each can be named, as it is spelled, in those after it. */
+function walkWith(walk: Walk, level: Level): void {
+  const hint = 'Write WITH name AS (SELECT …).';
+  if (isWord(peek(walk), 'recursive')) throw recursive(walk);
+  walk.at -= 1;
+  do {
+    walk.at += 1;
+    const name = takeName(walk);
+    if (isSymbol(peek(walk), '(')) walkNames(walk);
+    if (!isWord(peek(walk), 'as')) throw unreadable('WITH needs AS after a name.', hint, placeOf(walk));
+    walk.at += 1;
+    walkParentheses(walk, { with: 'query' });
+    hideTable(walk, level, name.text);
+  } while (isSymbol(peek(walk), ','));
+}
+
+/** An engine that ignores RECURSIVE reads a table of its own where the query names itself. */
+function recursive(walk: Walk): Refusal {
+  return denied('WITH RECURSIVE is not supported on the cluster.', 'Send engine=local to run it.', placeOf(walk));
+}
+
+const FRAMES_HINT = 'Name a frame, or a query of WITH, after FROM.';
+
+/** Walks over a table after FROM, JOIN or a comma, with its alias. */
+function walkRelation(walk: Walk, level: Level): void {
+  level.expected = undefined;
+  if (isWord(peek(walk), 'lateral')) walk.at += 1;
+  const token = peek(walk);
+  if (isSymbol(token, '(')) walkParentheses(walk, { with: 'relation' });
+  else if (isWord(token, 'values')) walkRows(walk);
+  else walkTable(walk);
+  walkAlias(walk);
+}
+
+function walkTable(walk: Walk): void {
+  const token = peek(walk);
+  if (token === undefined) throw unreadable('A table is missing.', FRAMES_HINT, placeOf(walk));
+  if (!isName(token)) throw denied(`${quoted(token.text)} is not the name of a frame.`, FRAMES_HINT, token.start);
+  if (isStructure(token) || (token.kind === 'name' && COMMAND_WORDS.has(token.word))) throw misplaced(walk, token);
+  const next = peek(walk, 1);
+  if (isSymbol(next, '.')) {
+    const hint = `${FRAMES_HINT} Quote a handle that contains a dot.`;
+    throw denied(`A table after ${quoted(token.text)} and a dot is not a frame.`, hint, token.start);
+  }
+  if (isSymbol(next, '(')) {
+    checkTableFunction(walk, token);
+    walk.at += 1;
+    walkParentheses(walk, { with: 'any' });
+    return;
+  }
+  takeName(walk);
+  if (!walk.hidden.has(token.text)) walk.tables.push({ name: token.text, start: token.start });
+}
+
+function checkTableFunction(walk: Walk, token: Token): void {
+  const { tableFunctions } = walk.dialect;
+  if (token.kind === 'name' && tableFunctions.has(token.word)) return;
+  const hint = `${FRAMES_HINT} Functions that make rows: ${[...tableFunctions].join(', ')}.`;
+  throw denied(`The function ${token.text} cannot be used as a table.`, hint, token.start);
+}
+
+/** Walks over VALUES after FROM. A further row must not look like a table in parentheses. */
+function walkRows(walk: Walk): void {
+  for (;;) {
+    walk.at += 1;
+    walkParentheses(walk, { with: 'any' });
+    if (!isSymbol(peek(walk), ',') || !isSymbol(peek(walk, 1), '(')) return;
+    const first = peek(walk, 2);
+    if (couldBeTable(first, peek(walk, 3))) {
+      const hint = 'Put VALUES into parentheses: FROM (VALUES (1), (2)) AS t.';
+      throw denied('This row could be read as a table.', hint, first?.start ?? placeOf(walk));
+    }
+  }
+}
+
+function couldBeTable(token: Token | undefined, next: Token | undefined): boolean {
+  if (isSymbol(token, '(') || token?.kind === 'quoted') return true;
+  if (token?.kind !== 'name' || ['null', 'true', 'false'].includes(token.word)) return false;
+  return !isSymbol(next, '(') && next?.kind !== 'string';
+}
+
+/** Walks over `AS t (a, b)`, if it is there. */
+function walkAlias(walk: Walk): void {
+  const hasAs = isWord(peek(walk), 'as');
+  if (hasAs) walk.at += 1;
+  const token = peek(walk);
+  if (!hasAs && (!isName(token) || isStructure(token))) return;
+  const alias = takeName(walk);
+  if (!isSymbol(peek(walk), '(')) return;
+  walk.dialect.checkAlias(alias);
+  walkNames(walk);
 }

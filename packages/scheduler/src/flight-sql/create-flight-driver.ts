@@ -1,18 +1,22 @@
+import { cancelledError, onAbort, ServiceError } from '@svc/errors';
 import { orAborted } from '@svc/errors/internal';
 import type { flight } from '@svc/proto';
+import type { RecordBatch, Schema } from 'apache-arrow';
 import type { Cluster } from '../cluster.ts';
-import type { BoundStatement, Driver } from '../driver.ts';
+import type { BoundStatement, Driver, DriverResult } from '../driver.ts';
 import { rememberSuccess } from '../remember-success.ts';
 import { schedulerFailed } from '../scheduler-failed.ts';
 import { waitForStops } from '../wait-for-stops.ts';
 import { bindFrames, type BoundSql, inParentheses, withoutRows } from './bind-frames.ts';
-import { createCancelFlight } from './cancel-flight.ts';
+import { type CancelFlight, createCancelFlight } from './cancel-flight.ts';
+import { statementQuery } from './commands.ts';
 import { type CallScope, type Connection, createConnection } from './connection.ts';
-import { preparedSchema, querySchema } from './describe-statement.ts';
 import { findDialect } from './dialect.ts';
+import { type OpenEndpoint, readFlight, schemaOf } from './flight-rows.ts';
+import { type PreparedStatement, prepareStatement } from './prepared-statement.ts';
 import { parseReadFile } from './read-file-template.ts';
 import type { MessageReader } from './read-messages.ts';
-import { type RunningStatements, runStatement } from './running-statement.ts';
+import { isUnimplemented } from './status-error.ts';
 
 /** Options of `createFlightDriver`. */
 export interface FlightDriverOptions {
@@ -119,3 +123,132 @@ function serverAt(uri: string, cluster: Cluster): Cluster | undefined {
 }
 
 const TLS: Readonly<Record<string, boolean | undefined>> = { 'grpc:': false, 'grpc+tcp:': false, 'grpc+tls:': true };
+
+/** What a description needs. */
+interface DescribeParts {
+  readonly connection: Connection;
+  readonly cancelFlight: CancelFlight;
+}
+
+/** Returns the columns of a statement with parameters; undefined if the server does not know them before it runs. */
+async function preparedSchema(
+  { connection }: DescribeParts,
+  scope: CallScope,
+  text: string,
+): Promise<Schema | undefined> {
+  const prepared = await prepareStatement(connection, scope, text);
+  // The server closes it with its life, if it does not now.
+  await prepared.close(scope).catch(() => undefined);
+  return prepared.schema;
+}
+
+/** Returns the columns of a statement without parameters; undefined if the server does not announce them. */
+async function querySchema(
+  { connection, cancelFlight }: DescribeParts,
+  scope: CallScope,
+  text: string,
+): Promise<Schema | undefined> {
+  const descriptor = statementQuery(text);
+  try {
+    const { schema } = await connection.call(scope, (client, options) => client.getSchema(descriptor, options));
+    return schemaOf(schema);
+  } catch (error) {
+    if (!isUnimplemented(error)) throw error;
+  }
+  const info = await connection.call(scope, (client, options) => client.getFlightInfo(descriptor, options));
+  // Some engines run the statement already.
+  const late = { ...scope, signal: AbortSignal.timeout(CANCEL_TIMEOUT_MS) };
+  await cancelFlight(late, info).catch(() => false);
+  return schemaOf(info.schema);
+}
+
+const CANCEL_TIMEOUT_MS = 10_000;
+
+/** What a statement needs to run. */
+interface StatementParts {
+  readonly connection: Connection;
+  readonly cancelFlight: CancelFlight;
+  /** Opens the data of an endpoint, on the server that has it. */
+  readonly openEndpoint: (scope: CallScope, endpoint: flight.FlightEndpoint) => MessageReader<flight.FlightData>;
+  readonly running: RunningStatements;
+}
+
+/** Ends what runs: an entry for each statement. */
+type RunningStatements = Set<() => Promise<void>>;
+
+/** A statement to run. */
+interface RunOptions {
+  readonly statement: BoundStatement;
+  readonly bound: BoundSql;
+  readonly signal: AbortSignal;
+}
+
+/** How long the server may take to confirm the end of a statement. */
+const STOP_TIMEOUT_MS = 10_000;
+
+/** Runs a statement, and resolves when its columns are known. */
+async function runStatement(
+  { connection, cancelFlight, openEndpoint, running }: StatementParts,
+  { statement, bound, signal }: RunOptions,
+): Promise<DriverResult> {
+  const { sql, params, tag, trace } = statement;
+  const controller = new AbortController();
+  const scope: CallScope = { signal: controller.signal, tag, trace, sql, bound };
+  let prepared: PreparedStatement | undefined;
+  let info: flight.FlightInfo | undefined;
+  let reader: MessageReader<flight.FlightData> | undefined;
+  let ending: Promise<void> | undefined;
+  let stopListening = (): void => undefined;
+
+  /** Releases what the server holds for the statement; a reason stops it before. */
+  function end(reason?: ServiceError): Promise<void> {
+    ending ??= finish(reason);
+    return ending;
+  }
+
+  async function finish(reason: ServiceError | undefined): Promise<void> {
+    stopListening();
+    const late: CallScope = { signal: AbortSignal.timeout(STOP_TIMEOUT_MS), tag, trace };
+    const cancelled = reason !== undefined && info !== undefined ? cancelFlight(late, info) : undefined;
+    controller.abort(reason);
+    // The server may be gone: then nothing runs there.
+    await Promise.allSettled([cancelled, reader?.cancel()]);
+    await prepared?.close(late).catch(() => undefined);
+    running.delete(stop);
+  }
+
+  const stop = (): Promise<void> => end(STOPPED);
+  running.add(stop);
+  stopListening = onAbort(signal, () => void end(cancelledError(signal.reason)));
+
+  const open: OpenEndpoint = (endpoint) => {
+    reader = openEndpoint(scope, endpoint);
+    return reader;
+  };
+
+  async function* batches(rows: AsyncIterable<RecordBatch>): AsyncGenerator<RecordBatch, void, undefined> {
+    let reason: ServiceError | undefined = STOPPED;
+    try {
+      yield* rows;
+      reason = undefined;
+    } finally {
+      // Not awaited: the rows are complete, and `stop` waits for it.
+      void end(reason);
+    }
+  }
+
+  try {
+    controller.signal.throwIfAborted();
+    if (params.length > 0) prepared = await prepareStatement(connection, { ...scope, isPlanning: true }, bound.text);
+    const descriptor = (await prepared?.bind(scope, params)) ?? statementQuery(bound.text);
+    const planning = { ...scope, isPlanning: true };
+    info = await connection.call(planning, (client, options) => client.getFlightInfo(descriptor, options));
+    const { schema, batches: rows } = await readFlight(info, open);
+    return { schema, batches: batches(rows), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+const STOPPED = new ServiceError('cancelled', 'The statement was stopped.');

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { cancelledError, onAbort } from '@svc/errors';
 import { withResolvers } from '@svc/frames/internal';
 import type { Partially, sparkConnect } from '@svc/proto';
-import { createBatchChunks } from './batch-chunks.ts';
+import type { Metadata } from 'nice-grpc';
+import { schedulerFailed } from '../scheduler-failed.ts';
 import type { SparkClient } from './connect-spark.ts';
-import { type OperationCalls, readResponses } from './read-responses.ts';
-import { refusalOf } from './spark-errors.ts';
-import { interrupt, releaseAll, releaseUntil, type SessionIdentity } from './spark-session.ts';
+import { refusalOf, RefusedPlan, transportError } from './spark-errors.ts';
+import { backoff, interrupt, isDisconnection, MAX_RETRIES, releaseAll, releaseUntil, type SessionIdentity } from './spark-session.ts';
 
 /** A plan that runs in a session of its own. */
 export interface Execution {
@@ -112,4 +112,113 @@ function callsOf(
     reattach: (lastResponseId, options) => client.reattachExecute({ ...operation, lastResponseId }, options),
     refusalOf: (error, trailer) => refusalOf(error, { client, session, trailer }),
   };
+}
+
+/** Collects the chunks of batches. */
+interface BatchChunks {
+  /** Adds a chunk; returns all chunks of its batch if it was the last one. */
+  add(chunk: sparkConnect.ExecutePlanResponseArrowBatch): readonly Uint8Array[] | undefined;
+  /** Checks that no batch is incomplete. */
+  finish(): void;
+}
+
+const MAX_CHUNKS = 65_536n;
+
+/** Creates a collector of chunks of batches with at most `maxBytes`. */
+function createBatchChunks(maxBytes: number): BatchChunks {
+  let chunks: Uint8Array[] = [];
+  let bytes = 0;
+  let expected = 1n;
+
+  return {
+    add({ data, chunkIndex = 0n, numChunksInBatch = 1n }) {
+      if (chunks.length === 0) expected = numChunksInBatch;
+      if (
+        chunkIndex !== BigInt(chunks.length) ||
+        chunkIndex >= expected ||
+        numChunksInBatch !== expected ||
+        expected > MAX_CHUNKS
+      ) {
+        throw schedulerFailed(
+          `The scheduler sent chunk ${chunkIndex} of ${numChunksInBatch} of a batch where chunk ${chunks.length} of ${expected} was next.`,
+        );
+      }
+      bytes += data.length;
+      if (bytes > maxBytes) {
+        throw schedulerFailed(`The scheduler sent a batch of more than ${maxBytes} bytes.`, {
+          hint: 'Lower spark.connect.grpc.arrow.maxBatchSize of the cluster, or ask for smaller values.',
+        });
+      }
+      chunks.push(data);
+      if (BigInt(chunks.length) < expected) return undefined;
+      const whole = chunks;
+      chunks = [];
+      bytes = 0;
+      return whole;
+    },
+    finish() {
+      if (chunks.length > 0) throw schedulerFailed('The scheduler ended its response in the middle of a batch.');
+    },
+  };
+}
+
+type Response = sparkConnect.ExecutePlanResponse;
+
+/** The calls that return the responses of one operation. */
+interface OperationCalls {
+  start(options: StreamOptions): AsyncIterable<Response>;
+  /** Continues after a response; from the start if there was none. */
+  reattach(lastResponseId: string | undefined, options: StreamOptions): AsyncIterable<Response>;
+  /** Returns the error of a call that the server answered. */
+  refusalOf(error: unknown, trailer: Metadata | undefined): Promise<Error>;
+}
+
+/** Options of a call. */
+interface StreamOptions {
+  readonly signal: AbortSignal;
+  readonly onTrailer: (trailer: Metadata) => void;
+}
+
+/** A stream that lasted this long has made progress, even without a response. */
+const LASTING_MS = 10_000;
+
+/**
+ * Reads the responses of an operation up to the last one, each once. When the connection breaks, or the server ends the
+ * stream before (it does so after some minutes), it reattaches.
+ */
+async function* readResponses(calls: OperationCalls, signal: AbortSignal): AsyncGenerator<Response> {
+  let lastResponseId: string | undefined;
+  let isStarted = false;
+  for (let failures = 0; ; failures++) {
+    let trailer: Metadata | undefined;
+    const options = { signal, onTrailer: (sent: Metadata) => void (trailer = sent) };
+    const since = performance.now();
+    const responses = isStarted ? calls.reattach(lastResponseId, options) : calls.start(options);
+    isStarted = true;
+    try {
+      for await (const response of responses) {
+        failures = 0;
+        if (response.responseId !== '') lastResponseId = response.responseId;
+        yield response;
+        if (response.resultComplete !== undefined) return;
+      }
+    } catch (error) {
+      if (signal.aborted) throw error;
+      if (!isDisconnection(error)) {
+        const refusal = await calls.refusalOf(error, trailer);
+        // The server never got the request: it can be sent again.
+        isStarted = !(failures > 0 && lastResponseId === undefined && isUnknownOperation(refusal));
+        if (isStarted || failures >= MAX_RETRIES) throw refusal;
+      } else if (failures >= MAX_RETRIES) throw transportError(error);
+    }
+    if (performance.now() - since > LASTING_MS) failures = 0;
+    if (failures >= MAX_RETRIES) throw schedulerFailed('The scheduler ended its response before it was complete.');
+    await backoff(failures, signal);
+  }
+}
+
+function isUnknownOperation(error: Error): boolean {
+  if (!(error instanceof RefusedPlan)) return false;
+  const { errorClass, message } = error.refusal;
+  return /OPERATION_NOT_FOUND|operation not found/i.test(`${errorClass} ${message}`);
 }

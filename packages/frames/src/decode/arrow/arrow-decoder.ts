@@ -3,18 +3,17 @@ import { quoted } from '@svc/errors/internal';
 import { DataType, Field, type Schema } from 'apache-arrow';
 import { typeOf } from '../../arrow-types.ts';
 import type { ByteBudget } from '../../byte-budget.ts';
-import { encodeSchema } from './arrow-schema-message.ts';
-import { type ArrowBatchHead, createArrowBatch, readBuffers } from './arrow-batch.ts';
-import { hasBytesBehindOffsets, loadColumns } from './arrow-columns.ts';
-import type { ArrowBody, ArrowMessage } from './arrow-message.ts';
-import { readArrowMessages } from './arrow-messages.ts';
-import { schemaFromFooter, schemaFromParameters, schemaFromResult, schemaFromUpload } from './arrow-schema.ts';
 import type { ColumnData } from '../../columns/column-data.ts';
-import type { ByteInput, DecodeStep, DecodeSteps, IsWorking } from '../decode-steps.ts';
 import { joinColumns, wholeColumn } from '../../columns/join-columns.ts';
+import { type ByteInput, type DecodeStep, type DecodeSteps, type IsWorking, readBytes } from '../decode-steps.ts';
 import { allocateCounted } from '../limits.ts';
 import { unionsAsStructs } from '../unions/union-schema.ts';
-import { type Batch, type BatchMerger, createBatchMerger } from './merge-batches.ts';
+import { type ArrowBatchHead, createArrowBatch, readBuffers } from './arrow-batch.ts';
+import { hasBytesBehindOffsets, loadColumns } from './arrow-columns.ts';
+import { isFileStart, readArrowFile } from './arrow-file.ts';
+import { type ArrowBody, type ArrowMessage, cut, invalid, PREFIX_BYTES, prefixOf, readBody, type Reading, readMetadata } from './arrow-message.ts';
+import { encodeSchema } from './arrow-schema-message.ts';
+import { schemaFromFooter, schemaFromParameters, schemaFromResult, schemaFromUpload } from './arrow-schema.ts';
 
 /** The state of a frame being decoded. */
 interface ArrowFrame {
@@ -155,4 +154,120 @@ function* takeApart(
   const columns = loadColumns(createArrowBatch(name, head, buffers, budget), fields, (id) => dictionaries.get(id));
   if (head.compression !== undefined) budget.free(body.length);
   return { columns, heldBytes: budget.usedBytes - before };
+}
+
+/**
+ * Reads the messages of an Arrow stream or file. A stream may lack its end marker, but must not end inside a message;
+ * nothing may follow the end marker.
+ */
+function* readArrowMessages(input: ByteInput, budget: ByteBudget): Reading<void> {
+  const start = yield* readBytes(input, PREFIX_BYTES);
+  if (isFileStart(start)) yield* readArrowFile(input, budget);
+  else yield* readStream(input, start, budget);
+}
+
+function* readStream(input: ByteInput, start: Uint8Array, budget: ByteBudget): Reading<void> {
+  if (prefixOf(start)?.isMarked !== true) throw notArrow(start);
+  let bytes = start;
+  for (let isFirst = true; bytes.length > 0; isFirst = false) {
+    const prefix = prefixOf(bytes);
+    if (prefix === undefined) throw cut(input);
+    if (!prefix.isMarked) throw invalid(`The Arrow data has no message at byte ${input.position - PREFIX_BYTES}.`);
+    if (prefix.length === 0) {
+      yield* readEnd(input);
+      return;
+    }
+    const message = yield* readBody(input, yield* readMetadata(input, prefix.length, budget), budget);
+    if (isFirst && message.kind !== 'schema') throw invalid('The Arrow stream does not start with a schema.');
+    yield message;
+    bytes = yield* readBytes(input, PREFIX_BYTES);
+  }
+}
+
+function* readEnd(input: ByteInput): Reading<void> {
+  const rest = yield* readBytes(input, 1);
+  if (rest.length > 0) {
+    throw new ServiceError('invalid_data', `Bytes follow the end of the Arrow stream, at byte ${input.position - 1}.`, {
+      hint: 'Send one stream only; to put several into one frame, write their batches as one stream.',
+    });
+  }
+}
+
+function notArrow(start: Uint8Array): ServiceError {
+  const found =
+    start.length === 0 ? 'The body is empty' : 'The body is neither an Arrow IPC stream nor an Arrow IPC file';
+  return new ServiceError('invalid_data', `${found}.`, {
+    hint: 'Write it with an IPC stream or file writer of Arrow 0.15 or newer; a stream starts with the bytes ff ff ff ff, a file with "ARROW1".',
+  });
+}
+
+/** A batch of a frame. */
+type Batch = Extract<DecodeStep, { kind: 'batch' }>;
+
+/** Merges small batches into larger ones: a frame of very many tiny batches would be slow to read. */
+interface BatchMerger {
+  /** Adds a batch, and returns the batches that are complete. */
+  add(batch: Batch): readonly Batch[];
+  /** Returns the rest. */
+  flush(): readonly Batch[];
+}
+
+// A batch with this many rows or bytes is large enough.
+const ENOUGH_ROWS = 65_536;
+const ENOUGH_BYTES = 1 << 20;
+
+/** The maximum number of buffered columns: each is an object, even without bytes. */
+const MAX_WAITING_COLUMNS = 1 << 17;
+
+/** Creates a merger of batches with these fields. Rows keep their order; batches without rows are dropped. */
+function createBatchMerger(fields: readonly Field[], budget: ByteBudget): BatchMerger {
+  let waiting: Batch[] = [];
+  let rows = 0;
+  let bytes = 0;
+
+  function flush(): readonly Batch[] {
+    const batches = waiting;
+    if (batches.length === 0) return [];
+    const [first] = batches;
+    const merged = batches.length === 1 ? first : joined(batches);
+    waiting = [];
+    rows = 0;
+    bytes = 0;
+    return [merged];
+  }
+  function joined(batches: readonly Batch[]): Batch {
+    const before = budget.usedBytes;
+    const columns: readonly ColumnData[] = fields.map((field, i) =>
+      joinColumns(
+        typeOf(field),
+        batches.map((batch) => wholeColumn(batch.columns[i])),
+        {
+          allocate: (size) => allocateCounted(budget, size),
+          tooLarge: (what) =>
+            new ServiceError('invalid_data', `Column ${quoted(field.name)}: ${what}.`, {
+              hint: 'Send it in larger batches, or with the type large utf8, large binary or large list.',
+            }),
+        },
+      ),
+    );
+    const heldBytes = budget.usedBytes - before;
+    budget.free(bytes);
+    return { kind: 'batch', rows, columns, heldBytes };
+  }
+  return {
+    add(batch) {
+      if (batch.rows === 0) {
+        budget.free(batch.heldBytes);
+        return [];
+      }
+      const isLarge = 2 * batch.rows >= ENOUGH_ROWS || 2 * batch.heldBytes >= ENOUGH_BYTES;
+      if (isLarge) return [...flush(), batch];
+      waiting.push(batch);
+      rows += batch.rows;
+      bytes += batch.heldBytes;
+      const isEnough = rows >= ENOUGH_ROWS || bytes >= ENOUGH_BYTES;
+      return isEnough || waiting.length * fields.length >= MAX_WAITING_COLUMNS ? flush() : [];
+    },
+    flush,
+  };
 }
