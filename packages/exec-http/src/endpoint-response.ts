@@ -121,11 +121,7 @@ interface RefusalOptions {
  * Reports a failed request and returns its response. All bytes are sent at once. If the client is still sending its body,
  * the response ends only after that is read, because some servers close the connection when a response ends.
  */
-function refusal(
-  context: RequestContext,
-  error: ServiceError,
-  { headers, fields }: RefusalOptions = {},
-): Response {
+function refusal(context: RequestContext, error: ServiceError, { headers, fields }: RefusalOptions = {}): Response {
   const { c, call, guard } = context;
   const body = Buffer.from(JSON.stringify({ ...toErrorBody(error, call.requestId), ...fields }));
   const status = ERROR_CODES[error.code].http;

@@ -4,7 +4,16 @@ import { createYield, onEachBatch } from '@svc/frames/internal';
 import type { Service, SqlTarget } from '@svc/service';
 import type { EndpointResponse } from './endpoint-response.ts';
 import { type HandlersOf, methodNotAllowed } from './endpoint.ts';
-import { type AuthorizeTarget, type ExecRequest, type ExecRules, type HandleRequest, parseExecRequest, parseExpRequest, type SqlRequest, sqlTarget } from './exec-request.ts';
+import {
+  type AuthorizeTarget,
+  type ExecRequest,
+  type ExecRules,
+  type HandleRequest,
+  parseExecRequest,
+  parseExpRequest,
+  type SqlRequest,
+  sqlTarget,
+} from './exec-request.ts';
 import { sendFile } from './files/send-file.ts';
 import { serverTiming } from './queries/server-timing.ts';
 import { type Params, parseForm, parseQueryString } from './query-string.ts';
@@ -121,11 +130,7 @@ async function sqlParams(context: RequestContext): Promise<Params> {
 }
 
 /** Responds with the rows of an SQL statement over frames. */
-async function runSql(
-  service: Service,
-  context: RequestContext,
-  request: SqlRequest,
-): Promise<EndpointResponse> {
+async function runSql(service: Service, context: RequestContext, request: SqlRequest): Promise<EndpointResponse> {
   const { call } = context;
   context.format = request.format;
   const { sql, engine, params, rows, columns, full = { sql, shift: 0, shiftedFrom: 0 } } = request;

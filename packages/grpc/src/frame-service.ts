@@ -1,11 +1,27 @@
 import { ServiceError } from '@svc/errors';
 import type { ListedFrame } from '@svc/frames';
 import { createYield } from '@svc/frames/internal';
-import { FrameServiceDefinition, type GetFrameResponse, ListFramesResponse, type Partially, type PutFrameRequest } from '@svc/proto';
+import {
+  FrameServiceDefinition,
+  type GetFrameResponse,
+  ListFramesResponse,
+  type Partially,
+  type PutFrameRequest,
+} from '@svc/proto';
 import type { FrameReading, Service } from '@svc/service';
 import type { ServiceImplementation } from 'nice-grpc';
 import type { CountedCall } from './call-traffic.ts';
-import { chunkFrom, chunkMessages, closingWith, countFrom, frameInfoMessage, handleFrom, partFrom, targetFrom, ttlFrom } from './frame-messages.ts';
+import {
+  chunkFrom,
+  chunkMessages,
+  closingWith,
+  countFrom,
+  frameInfoMessage,
+  handleFrom,
+  partFrom,
+  targetFrom,
+  ttlFrom,
+} from './frame-messages.ts';
 import { engineFrom, keepEngineFrom, sqlFrom, sqlValueFrom } from './query-messages.ts';
 import { type UploadPace, withPace } from './upload-pace.ts';
 

@@ -59,7 +59,7 @@ export async function startStatement(
     if (slots.waiting(call.tenant) >= maxQueuedPerTenant) throw tooManyStatements(maxQueuedPerTenant);
     release = await slots.acquire(limit.signal, monitor?.queued, call);
     monitor?.running();
-    if (options.readsFiles) pins = await pin(options, call, checked, limit.signal);
+    if (options.readsFiles) pins = await pinInTime(options, call, checked, limit.signal);
     await orAborted(options.checkRows(call.tenant, pins.frames, limit.signal), limit.signal);
   } catch (error) {
     limits.delete(limit);
@@ -80,7 +80,7 @@ export async function startStatement(
 }
 
 /** Pins the frames. If the signal is aborted first, they are released when they arrive. */
-async function pin(
+async function pinInTime(
   { frames, locate }: StartOptions,
   { tenant }: Call,
   checked: CheckedStatement,

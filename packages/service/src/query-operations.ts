@@ -1,5 +1,15 @@
 import { ServiceError } from '@svc/errors';
-import { type Call, createHandle, type FrameRef, parseHandle, type PutOptions, type PutResult, type QueryResult, type Quota, type Store } from '@svc/frames';
+import {
+  type Call,
+  createHandle,
+  type FrameRef,
+  parseHandle,
+  type PutOptions,
+  type PutResult,
+  type QueryResult,
+  type Quota,
+  type Store,
+} from '@svc/frames';
 import { checkPutConditions } from '@svc/frames/internal';
 import type { TsdbResponse } from '@svc/tsdb-proxy';
 import type { Audit } from './audit.ts';
@@ -192,11 +202,7 @@ async function* checkedBytes(body: ReadableStream<Uint8Array>, query: RunningQue
 }
 
 /** Runs SQL in the time-series database and returns the result as the bytes of a Parquet file. */
-async function tsdbExport(
-  call: Call,
-  sql: string,
-  forward: Forward['send'],
-): Promise<ReadableStream<Uint8Array>> {
+async function tsdbExport(call: Call, sql: string, forward: Forward['send']): Promise<ReadableStream<Uint8Array>> {
   const response = await forward(call, {
     path: '/exp',
     params: [

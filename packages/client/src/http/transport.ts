@@ -152,10 +152,7 @@ interface Exchange {
 const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 
 /** Says what is known of a connection that failed, before or after the head of the response. */
-function connectionFailure(
-  failure: unknown,
-  { url, request, requestId, repeat, silence, body }: Exchange,
-): unknown {
+function connectionFailure(failure: unknown, { url, request, requestId, repeat, silence, body }: Exchange): unknown {
   if (request.signal?.aborted) return request.signal.reason;
   const sourceError = body.sourceError();
   if (sourceError !== undefined) return sourceError;

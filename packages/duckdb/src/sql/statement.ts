@@ -2,7 +2,16 @@ import { basename, relative } from 'node:path';
 import { cancelledError, ServiceError, toServiceError } from '@svc/errors';
 import { orAborted, quoted } from '@svc/errors/internal';
 import { type Call, columnInfo } from '@svc/frames';
-import { charactersBefore, childrenOf, createYield, keyAndValueOf, sqlNames, type TimeLimit, TYPE_METADATA_KEY, typeOf } from '@svc/frames/internal';
+import {
+  charactersBefore,
+  childrenOf,
+  createYield,
+  keyAndValueOf,
+  sqlNames,
+  type TimeLimit,
+  TYPE_METADATA_KEY,
+  typeOf,
+} from '@svc/frames/internal';
 import { DataType, type Field, type Schema, TimeUnit } from 'apache-arrow';
 import { ChildError } from '../engine/child-errors.ts';
 import type { DownloadOptions } from '../engine/pending-request.ts';

@@ -6,7 +6,17 @@ import { timeOfVersion } from './catalogue/frame-versions.ts';
 import type { NextPart } from './catalogue/publish-version.ts';
 import { contentsOfParts, type FrameContents, infoOf, sizedParts, type StoredFrame } from './catalogue/stored-frame.ts';
 import type { TenantFolder } from './catalogue/tenant-folder.ts';
-import { type AddedFile, type AddedRows, conformRows, contextOf, type FewRows, rowsOf, stageAdded, type StagingContext, streamOf } from './conform-rows.ts';
+import {
+  type AddedFile,
+  type AddedRows,
+  conformRows,
+  contextOf,
+  type FewRows,
+  rowsOf,
+  stageAdded,
+  type StagingContext,
+  streamOf,
+} from './conform-rows.ts';
 import type { ContentReader } from './frame-contents.ts';
 import type { PartMerger } from './part-merger.ts';
 import { checkConditions, type Publishing, publishNew } from './publish-frame.ts';

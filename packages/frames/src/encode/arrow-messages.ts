@@ -1,4 +1,14 @@
-import { Data, DataType, Message, MessageHeader, MetadataVersion, type RecordBatch, RecordBatchWriter, type Schema, Vector } from 'apache-arrow';
+import {
+  Data,
+  DataType,
+  Message,
+  MessageHeader,
+  MetadataVersion,
+  type RecordBatch,
+  RecordBatchWriter,
+  type Schema,
+  Vector,
+} from 'apache-arrow';
 import { VectorAssembler } from 'apache-arrow/visitor/vectorassembler';
 import { hasDictionary } from '../arrow-types.ts';
 import { valueBytes } from '../columns/arrow-data.ts';

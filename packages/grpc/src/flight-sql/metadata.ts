@@ -4,12 +4,34 @@ import { createYield, encapsulate, encodeArrowSchema, sqlNames } from '@svc/fram
 import { CATALOG, SCHEMA, TABLE_TYPE } from '@svc/frames/statements';
 import type { flightSql } from '@svc/proto';
 import type { Service } from '@svc/service';
-import { Bool, DenseUnion, Field, Int32, Int64, List, makeData, Map_ as ArrowMap, Schema, Struct, Uint32, Utf8 } from 'apache-arrow';
+import {
+  Bool,
+  DenseUnion,
+  Field,
+  Int32,
+  Int64,
+  List,
+  makeData,
+  Map_ as ArrowMap,
+  Schema,
+  Struct,
+  Uint32,
+  Utf8,
+} from 'apache-arrow';
 import type { CountedCall } from '../call-traffic.ts';
 import { withColumnMetadata } from './column-metadata.ts';
 import type { Command } from './command.ts';
 import { likePattern } from './like-pattern.ts';
-import { CATALOGS_SCHEMA, DB_SCHEMAS_SCHEMA, FOREIGN_KEYS_SCHEMA, PRIMARY_KEYS_SCHEMA, TABLE_TYPES_SCHEMA, TABLES_SCHEMA, TABLES_WITH_SCHEMAS_SCHEMA, XDBC_TYPES_SCHEMA } from './metadata-schemas.ts';
+import {
+  CATALOGS_SCHEMA,
+  DB_SCHEMAS_SCHEMA,
+  FOREIGN_KEYS_SCHEMA,
+  PRIMARY_KEYS_SCHEMA,
+  TABLE_TYPES_SCHEMA,
+  TABLES_SCHEMA,
+  TABLES_WITH_SCHEMAS_SCHEMA,
+  XDBC_TYPES_SCHEMA,
+} from './metadata-schemas.ts';
 import { columnOf, smallTable, streamOfColumns } from './small-table.ts';
 import { type SqlInfoOptions, type SqlInfoValue, sqlInfoValues } from './sql-info-values.ts';
 

@@ -7,7 +7,13 @@ import type { EngineName, Service, SqlResult } from '@svc/service';
 import { Schema } from 'apache-arrow';
 import { streamWithColumnMetadata, withColumnMetadata } from '../flight-sql/column-metadata.ts';
 import { type Command, parseCommand } from '../flight-sql/command.ts';
-import { isMetadataCommand, type MetadataCall, type MetadataCommand, metadataSchema, readMetadata } from '../flight-sql/metadata.ts';
+import {
+  isMetadataCommand,
+  type MetadataCall,
+  type MetadataCommand,
+  metadataSchema,
+  readMetadata,
+} from '../flight-sql/metadata.ts';
 import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
 import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
 import { parsedStatement, runUpdate } from '../flight-sql/run-update.ts';

@@ -3,7 +3,22 @@ import type { Dialect } from './dialect.ts';
 import { denied, type Refusal, unreadable } from './refusal.ts';
 import { isName, isSymbol, isWord, type Token } from './token.ts';
 import { walkToken } from './walk-expression.ts';
-import { hideTable, isQueryStart, isStructure, type Level, misplaced, type Opening, peek, placeOf, showTables, type TableReference, takeName, type Walk, walkNames, walkParentheses } from './walk.ts';
+import {
+  hideTable,
+  isQueryStart,
+  isStructure,
+  type Level,
+  misplaced,
+  type Opening,
+  peek,
+  placeOf,
+  showTables,
+  type TableReference,
+  takeName,
+  type Walk,
+  walkNames,
+  walkParentheses,
+} from './walk.ts';
 import { COMMAND_WORDS } from './words.ts';
 
 /** How deep parentheses can be nested. */

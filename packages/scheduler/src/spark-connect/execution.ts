@@ -6,7 +6,15 @@ import type { Metadata } from 'nice-grpc';
 import { schedulerFailed } from '../scheduler-failed.ts';
 import type { SparkClient } from './connect-spark.ts';
 import { refusalOf, RefusedPlan, transportError } from './spark-errors.ts';
-import { backoff, interrupt, isDisconnection, MAX_RETRIES, releaseAll, releaseUntil, type SessionIdentity } from './spark-session.ts';
+import {
+  backoff,
+  interrupt,
+  isDisconnection,
+  MAX_RETRIES,
+  releaseAll,
+  releaseUntil,
+  type SessionIdentity,
+} from './spark-session.ts';
 
 /** A plan that runs in a session of its own. */
 export interface Execution {

@@ -8,7 +8,14 @@ import { waitForStops } from '../wait-for-stops.ts';
 import { connectSpark, type SparkClient } from './connect-spark.ts';
 import type { Execution } from './execution.ts';
 import type { Plan } from './plan.ts';
-import { type ClientIdentity, cloneSession, isDisconnection, type OpenedSession, openSession, releaseSession } from './spark-session.ts';
+import {
+  type ClientIdentity,
+  cloneSession,
+  isDisconnection,
+  type OpenedSession,
+  openSession,
+  releaseSession,
+} from './spark-session.ts';
 import { type StartedPlan, startPlan } from './start-plan.ts';
 
 /** The statement that a plan belongs to. */

@@ -11,7 +11,17 @@ import { unionsAsStructs } from '../unions/union-schema.ts';
 import { type ArrowBatchHead, createArrowBatch, readBuffers } from './arrow-batch.ts';
 import { hasBytesBehindOffsets, loadColumns } from './arrow-columns.ts';
 import { isFileStart, readArrowFile } from './arrow-file.ts';
-import { type ArrowBody, type ArrowMessage, cut, invalid, PREFIX_BYTES, prefixOf, readBody, type Reading, readMetadata } from './arrow-message.ts';
+import {
+  type ArrowBody,
+  type ArrowMessage,
+  cut,
+  invalid,
+  PREFIX_BYTES,
+  prefixOf,
+  readBody,
+  type Reading,
+  readMetadata,
+} from './arrow-message.ts';
 import { encodeSchema } from './arrow-schema-message.ts';
 import { schemaFromFooter, schemaFromParameters, schemaFromResult, schemaFromUpload } from './arrow-schema.ts';
 

@@ -1,7 +1,19 @@
 import type { ByteBudget } from '../../byte-budget.ts';
 import { type ByteInput, MORE, readBytes, type WantsMore } from '../decode-steps.ts';
 import { allocateCounted } from '../limits.ts';
-import { type ArrowMessage, cut, invalid, MAX_METADATA_BYTES, nameAt, parseMetadata, PREFIX_BYTES, prefixOf, readBody, type Reading, readMetadata } from './arrow-message.ts';
+import {
+  type ArrowMessage,
+  cut,
+  invalid,
+  MAX_METADATA_BYTES,
+  nameAt,
+  parseMetadata,
+  PREFIX_BYTES,
+  prefixOf,
+  readBody,
+  type Reading,
+  readMetadata,
+} from './arrow-message.ts';
 import { BLOCK, SLOT } from './arrow-slots.ts';
 import { readFlatbuffer } from './flatbuffer.ts';
 

@@ -2,9 +2,32 @@ import { type Data, DataType, type Dictionary, Field, type RecordBatch, Type } f
 import { columnTypeName } from '../../column-types.ts';
 import { offsetsOf, valuesOf } from '../../columns/arrow-data.ts';
 import { ITEM_BYTES, KIND, KIND_LIST, STRIDE, VALUES_END } from '../kernel/kernel-layout.ts';
-import { cellPieces, type Column, COMMA, createObjectText, createRecordText, loadChild, nullableColumn, outOfBounds, type Pieces, type PieceWriter, quotedColumn, recordColumn, setField } from './column.ts';
+import {
+  cellPieces,
+  type Column,
+  COMMA,
+  createObjectText,
+  createRecordText,
+  loadChild,
+  nullableColumn,
+  outOfBounds,
+  type Pieces,
+  type PieceWriter,
+  quotedColumn,
+  recordColumn,
+  setField,
+} from './column.ts';
 import { createDictionaryValues, type DictionaryValues } from './dictionary-values.ts';
-import { booleanColumn, createTimeColumn, decimalColumn, floatColumn, integerColumn, nullColumn, timestampColumn, uuidColumn } from './plain-columns.ts';
+import {
+  booleanColumn,
+  createTimeColumn,
+  decimalColumn,
+  floatColumn,
+  integerColumn,
+  nullColumn,
+  timestampColumn,
+  uuidColumn,
+} from './plain-columns.ts';
 import { createOffsets, createTextColumn, csvJsonColumn } from './text-columns.ts';
 
 /** Options of cells. */
@@ -89,27 +112,27 @@ function dictionaryColumn(data: Data, type: Dictionary, { metadata }: Field, opt
 type CreateColumn = (data: Data, field: Field) => Column;
 
 /** Creates a column of lists, structs or maps as JSON; undefined for other types. */
-function createNestedColumn(data: Data, createColumn: CreateColumn): Column | undefined {
+function createNestedColumn(data: Data, createItem: CreateColumn): Column | undefined {
   const { type } = data;
   if (DataType.isStruct(type)) {
     const fields: readonly Field[] = type.children;
     const names = fields.map((field) => field.name);
     return recordColumn(
-      fields.map((field, i) => createColumn(data.children[i], field)),
+      fields.map((field, i) => createItem(data.children[i], field)),
       createObjectText(names, '}'),
     );
   }
   if (DataType.isList(type) || DataType.isLargeList(type)) {
-    return listColumn(data, createColumn(data.children[0], type.children[0]));
+    return listColumn(data, createItem(data.children[0], type.children[0]));
   }
   if (DataType.isMap(type)) {
     const entries = data.children[0];
     const fields: readonly Field[] = entries.type.children;
-    const pair = fields.map((field, i) => createColumn(entries.children[i], field));
+    const pair = fields.map((field, i) => createItem(entries.children[i], field));
     return listColumn(data, recordColumn(pair, PAIR_TEXT));
   }
   if (DataType.isFixedSizeList(type)) {
-    return fixedListColumn(type.listSize, createColumn(data.children[0], type.children[0]));
+    return fixedListColumn(type.listSize, createItem(data.children[0], type.children[0]));
   }
   return undefined;
 }

@@ -1,7 +1,16 @@
 import { nearestName } from '@svc/errors';
 import type { Dialect } from '../dialect.ts';
 import { SPARK_FUNCTIONS, SPARK_KEYWORDS, SPARK_VERSION } from '../generated/spark-words.ts';
-import { endOf, lex, readBlanks, readBlockComment, readerOf, readLineComment, readName, type TokenReader } from '../lexer.ts';
+import {
+  endOf,
+  lex,
+  readBlanks,
+  readBlockComment,
+  readerOf,
+  readLineComment,
+  readName,
+  type TokenReader,
+} from '../lexer.ts';
 import { denied, unreadable } from '../refusal.ts';
 import { isSymbol, type Token, wordsIn } from '../token.ts';
 import { WORDS_BEFORE_PARENTHESIS } from '../words.ts';

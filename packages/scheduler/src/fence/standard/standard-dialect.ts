@@ -1,5 +1,14 @@
 import type { Dialect } from '../dialect.ts';
-import { endOf, lex, readBlanks, readBlockComment, readerOf, readLineComment, readName, type TokenReader } from '../lexer.ts';
+import {
+  endOf,
+  lex,
+  readBlanks,
+  readBlockComment,
+  readerOf,
+  readLineComment,
+  readName,
+  type TokenReader,
+} from '../lexer.ts';
 import { denied, unreadable } from '../refusal.ts';
 import { isSymbol, type Token, wordsIn } from '../token.ts';
 import { COMMAND_WORDS, STRUCTURE_WORDS, WORDS_BEFORE_PARENTHESIS } from '../words.ts';
