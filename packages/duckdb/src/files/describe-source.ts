@@ -21,7 +21,7 @@ import { isOfTheEngine } from '../engine/child-errors.ts';
 import { attachment, type CsvSource, databaseName, fromClause, type SettledSource } from './source-sql.ts';
 import { fieldFromDuckdb } from '../types/duckdb-types.ts';
 import { PARQUET_MAGIC } from '../wire/parquet-tail.ts';
-import { sqlText } from '../wire/sql-names.ts';
+import { NO_COLUMNS_NAME, sqlText } from '../wire/sql-names.ts';
 import { storedColumn } from '../types/stored-types.ts';
 
 type FoundColumns = ChildResponses['inspect'];
@@ -76,7 +76,7 @@ async function describeForeign(
     rows: await countRows(engine, file, signal),
   });
   const { found, rows } = await (needsCopy ? withExactFooter(engine, footer, look) : look(source));
-  if (noted !== undefined && !(noted instanceof Error) && isStoredAs(noted.schema, found))
+  if (noted !== undefined && !(noted instanceof Error) && isFileOf(noted.schema, found))
     return noted.rows === rows ? noted : { schema: noted.schema, rows };
   const info = footer
     ? await describeParquet(engine, { path: source.path, found, footer }, signal)
@@ -225,6 +225,12 @@ async function exactFooter({
     await footer.appendExact(path);
   }
   return footer;
+}
+
+/** True if a file of ours with this schema has such columns: one that stands for none if there are none. */
+function isFileOf(schema: Schema, found: FoundColumns): boolean {
+  if (schema.fields.length > 0) return isStoredAs(schema, found);
+  return found.length === 1 && found[0]?.name === NO_COLUMNS_NAME;
 }
 
 function isStoredAs(schema: Schema, found: FoundColumns): boolean {

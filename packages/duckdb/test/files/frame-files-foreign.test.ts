@@ -2,7 +2,7 @@ import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { columnInfo } from '@svc/frames';
-import { longFrame } from '@svc/frames/testing';
+import { longFrame, SAMPLE_FRAMES, streamOfSample } from '@svc/frames/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FileSource } from '../../src/files/frame-files.ts';
 import { createFilesFixture, type FilesFixture, textOf } from '../../src/testing/files-fixture.ts';
@@ -99,6 +99,15 @@ test('a file of ours that is uploaded again keeps its types', async () => {
   const second = await fixture.files.convert({ kind: 'parquet', path }, again, { compression: 'zstd' });
   expect(String(second.schema)).toBe(String(first.schema));
   expect(await textOf(fixture.files.read({ kind: 'parquet', path: again }, second))).toBe(ROW);
+});
+
+test('a file of ours without columns, copied as a foreign one, has its rows', async () => {
+  const path = fixture.path();
+  const sample = SAMPLE_FRAMES.find(({ name }) => name === 'without columns');
+  if (sample === undefined) throw new Error('There is no such sample.');
+  await fixture.files.write(path, streamOfSample(sample), { compression: 'none' });
+  const source: FileSource = { kind: 'parquet', path };
+  expect(await textOf(fixture.files.read(source, await fixture.describe(source)))).toBe('{}\n{}\n{}\n');
 });
 
 describe('a file of ours that another program has written again, with the metadata of before', () => {
