@@ -307,24 +307,28 @@ describe('the end', () => {
     expect(await server.exited).toEqual({ code: 143, signal: null });
   });
 
-  test.runIf(process.platform === 'linux')('Ctrl-C at a terminal, which all processes get, ends no query', async () => {
-    const server = await startProcess({ env: { SERVICE_SERVER_SHUTDOWN_GRACE_MS: '60000' } });
-    await server.fetch('/exec?engine=local&fmt=json&query=select+1');
-    const sql = 'select count(*) from range(100000) a, range(300) b where a.range * b.range % 7 = 3';
-    const running = server.fetch(`/exec?engine=local&fmt=json&query=${encodeURIComponent(sql)}`);
-    await expect
-      .poll(async () => ((await (await server.fetch('/queries')).json()) as { queries: unknown[] }).queries)
-      .toHaveLength(1);
-    await expect.poll(() => childrenOf(server).every(({ handlesSignals }) => handlesSignals)).toBe(true);
-    const children = childrenOf(server);
-    expect(children).not.toEqual([]);
-    for (const { pid } of children) process.kill(pid, 'SIGINT');
-    // npm passes it on, too.
-    for (let i = 0; i < 2; i += 1) server.child.kill('SIGINT');
-    expect(await (await running).json()).toMatchObject({ count: 1 });
-    expect(await server.exited).toEqual({ code: 0, signal: null });
-    expect(server.log.filter(({ message }) => message.startsWith('A process of the engine has ended'))).toEqual([]);
-  });
+  test.runIf(process.platform === 'linux')(
+    'Ctrl-C at a terminal, which all processes get, ends no query',
+    SLOW,
+    async () => {
+      const server = await startProcess({ env: { SERVICE_SERVER_SHUTDOWN_GRACE_MS: '60000' } });
+      await server.fetch('/exec?engine=local&fmt=json&query=select+1');
+      const sql = 'select count(*) from range(100000) a, range(300) b where a.range * b.range % 7 = 3';
+      const running = server.fetch(`/exec?engine=local&fmt=json&query=${encodeURIComponent(sql)}`);
+      await expect
+        .poll(async () => ((await (await server.fetch('/queries')).json()) as { queries: unknown[] }).queries)
+        .toHaveLength(1);
+      await expect.poll(() => childrenOf(server).every(({ handlesSignals }) => handlesSignals)).toBe(true);
+      const children = childrenOf(server);
+      expect(children).not.toEqual([]);
+      for (const { pid } of children) process.kill(pid, 'SIGINT');
+      // npm passes it on, too.
+      for (let i = 0; i < 2; i += 1) server.child.kill('SIGINT');
+      expect(await (await running).json()).toMatchObject({ count: 1 });
+      expect(await server.exited).toEqual({ code: 0, signal: null });
+      expect(server.log.filter(({ message }) => message.startsWith('A process of the engine has ended'))).toEqual([]);
+    },
+  );
 
   test('a connection that never sent anything does not delay the shutdown', { tags: ['slow'] }, async () => {
     const server = await startProcess({ env: { SERVICE_SERVER_SHUTDOWN_GRACE_MS: '600000' } });

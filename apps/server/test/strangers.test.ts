@@ -165,7 +165,7 @@ describe('server.first_request_timeout_ms', () => {
     expect((await client.listFrames({}, { metadata })).frames).toEqual([]);
   });
 
-  test('closes pending TLS handshakes', async () => {
+  test('closes pending TLS handshakes', { tags: ['slow'] }, async () => {
     const server = await start({ ...TLS, ...SOON });
     const { http, grpc } = portsOf(server);
     const silent = await Promise.all([openSockets(http, 3, ''), openSockets(grpc, 3, '')]);

@@ -126,11 +126,15 @@ test.each([
     ["readBefore(put('/frames/x'))"],
     'Mount the API before middleware that reads bodies',
   ],
-])('without an observer, a host that %s sees the cause on stderr, once', (_what, authenticate, requests, printed) => {
-  const { statuses, stderr } = runHost(authenticate, [...requests, ...requests, ...requests]);
-  expect(statuses).toEqual([500, 500, 500]);
-  expect(stderr.split(printed).length - 1, stderr).toBe(1);
-});
+])(
+  'without an observer, a host that %s sees the cause on stderr, once',
+  { tags: ['slow'] },
+  (_what, authenticate, requests, printed) => {
+    const { statuses, stderr } = runHost(authenticate, [...requests, ...requests, ...requests]);
+    expect(statuses).toEqual([500, 500, 500]);
+    expect(stderr.split(printed).length - 1, stderr).toBe(1);
+  },
+);
 
 test('without an observer, mistakes of clients print nothing', () => {
   const { statuses, stderr } = runHost(CALLER, ["put('/frames/x')", "'/frames/y'", "'/exec?fmt=nope'"]);
