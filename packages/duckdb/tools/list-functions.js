@@ -1,11 +1,11 @@
-// Keeps `src/child/generated/allowed-functions.ts`: the functions of the pinned DuckDB that are not in
-// `src/child/refused-functions.ts`, nor replaced in `src/child/catalogue.ts`. Run after a new version of DuckDB, once
+// Keeps `src/child/sql/generated/allowed-functions.ts`: the functions of the pinned DuckDB that are not in
+// `src/child/sql/refused-functions.ts`, nor replaced in `src/child/sql/sql-catalogue.ts`. Run after a new version of DuckDB, once
 // the new functions that must not be used by clients are refused there; what this then adds is to be read, name by
 // name.
 import { writeFileSync } from 'node:fs';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { isShadowed } from '../dist/child/catalogue.js';
-import { REFUSED_FUNCTIONS } from '../dist/child/refused-functions.js';
+import { isShadowed } from '../dist/child/sql/sql-catalogue.js';
+import { REFUSED_FUNCTIONS } from '../dist/child/sql/refused-functions.js';
 
 const FILE = new URL('../src/child/sql/generated/allowed-functions.ts', import.meta.url);
 const PLACES = { values: ['scalar', 'aggregate', 'macro'], tables: ['table', 'table_macro'] };

@@ -101,7 +101,7 @@ const GROUPS: readonly RefusedGroup[] = [
 ];
 
 /** The functions of Spark that SQL must not call, with the reason. The allowed ones are in `generated/spark-functions.ts`. */
-const REFUSED_SPARK_FUNCTIONS: ReadonlyMap<string, string> = new Map(
+export const REFUSED_SPARK_FUNCTIONS: ReadonlyMap<string, string> = new Map(
   GROUPS.flatMap(({ reason, names }) => wordsIn(names).map((name) => [name, reason] as const)),
 );
 
