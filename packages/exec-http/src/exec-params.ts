@@ -1,6 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import type { SqlValue } from '@svc/frames';
+import { MAX_COLUMNS } from '@svc/frames/internal';
 
 /** A range of rows: at most `limit` rows from `offset` on; without `limit`, all of them. */
 export interface RowRange {
@@ -35,8 +36,6 @@ export function parseLimit(text: string): RowRange {
   return high === Infinity ? { offset: low - 1 } : { offset: low - 1, limit: high - low + 1 };
 }
 
-/** The most columns of a frame. */
-const MAX_COLUMNS = 10_000;
 /** The most characters of all names in `cols`, and of one in quotes: their quotes are replaced one by one. */
 const [MAX_NAMES_LENGTH, MAX_NAME_LENGTH] = [524_288, 8192];
 
