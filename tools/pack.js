@@ -7,14 +7,14 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** A private directory that is removed with the process. */
+/** A private directory, removed with the process. */
 export function temporaryDirectory() {
   const directory = mkdtempSync(join(tmpdir(), 'svc-pack-'));
   process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
-/** The folders of all packages of the workspace, or of a copy of it, that are published. */
+/** The folders of all published packages of the workspace, or of a copy of it. */
 export function packageFolders(base = root) {
   const parents = ['packages', 'apps'].map((parent) => join(base, parent));
   const folders = parents.flatMap((parent) => readdirSync(parent).map((name) => join(parent, name)));
@@ -26,7 +26,7 @@ function isPrivate(folder) {
   return own;
 }
 
-/** Packs one package folder with pnpm, which replaces `workspace:` and `catalog:` and adds the licence. */
+/** Packs one package folder with pnpm. It replaces `workspace:` and `catalog:` and adds the licence. */
 export function pack(folder, destination) {
   const pnpm = join(root, 'node_modules/pnpm/bin/pnpm.cjs');
   const args = [pnpm, 'pack', '--json', '--pack-destination', destination];
