@@ -7,7 +7,7 @@ const PROCESS = ['packages/duckdb/{src,test}/**', 'apps/*/test/**', 'test'];
 const UNIT = ['packages/!(duckdb)/src/**', 'packages/!(client|duckdb)/test/**', 'proto/src/**', 'apps/console/src/**'];
 const UNIT_TESTS = UNIT.map((folder) => `${folder}/*.test.ts`);
 /** Files that change a module or a clock for all that is in their process, or measure its memory or CPU time. */
-const ISOLATED = ['exec-app', 'decoders', 'json-memory', 'dictionary-values', 'free-dead-connections'].map(
+const ISOLATED = ['exec-app', 'decoders', 'json-memory', 'dictionary-values', 'connections'].map(
   (name) => `packages/*/src/**/${name}.test.ts`,
 );
 /** Each file has a server of its own, which the setup ends after the file. */

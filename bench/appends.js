@@ -29,7 +29,7 @@ const ended = [async () => rmSync(directory, { recursive: true })];
 
 async function serverOn(cacheGb) {
   const server = await startServer(['--parquet-path', directory, '--cache-size', String(cacheGb)], {
-    env: { SERVICE_HTTP_ANSWER_CACHE_BYTES: '0', ...DECODE_ALWAYS },
+    env: DECODE_ALWAYS,
   });
   ended.unshift(server.stop);
   return server;

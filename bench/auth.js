@@ -23,7 +23,7 @@ const fileOf = (name, text) => {
   return join(folder, name);
 };
 
-/** A token, and the environment of a server that accepts it. */
+/** A token, and the environment of its server. */
 function tokenSide() {
   const secret = randomBytes(32).toString('base64url');
   const hash = createHash('sha256').update(secret).digest('hex');
@@ -31,7 +31,7 @@ function tokenSide() {
   return { env: { SERVICE_AUTH_CALLERS_FILE: fileOf('callers.toml', row) }, secret: `svc_t-bench1_${secret}` };
 }
 
-/** A JWT, and the environment of a server that accepts it. */
+/** A JWT, and the environment of its server. */
 function jwtSide() {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const keys = [{ ...publicKey.export({ format: 'jwk' }), kid: 'k' }];

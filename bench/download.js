@@ -1,4 +1,4 @@
-// Reads a response as cheaply as possible, so that the client takes little CPU from the server.
+// Reads a response as cheaply as possible: the server needs the CPU.
 import { Agent, get } from 'node:http';
 import { connect } from 'node:net';
 

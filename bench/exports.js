@@ -20,10 +20,10 @@ const SETS = [
 /** They take minutes; the others take seconds. */
 const SLOW = ['Datasette 0.65.5', 'Node + getRowsJson'];
 
-/** This server with a cache that is too small for the frame: every read is from its Parquet file, as the first one is. */
+/** This server with a cache too small for the frame: every read is from its Parquet file, like the first one. */
 const startCold = (set) => startWithoutCache('svc, cold', set, DECODE_ALWAYS);
 
-/** The same with the decoded rows on disk, which it has after some reads. */
+/** The same after some reads, with the decoded rows on disk. */
 async function startDecoded(set) {
   const side = await startWithoutCache('svc, decoded on disk', set);
   await untilDecoded(side, () => download(side.url, { request: side.all('arrow') }));

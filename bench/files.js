@@ -36,7 +36,7 @@ function startNode(path) {
   });
 }
 
-/** The same file, sent by Python's http.server, which has no ranges. */
+/** The same file, sent by Python's http.server. It has no ranges. */
 function startPython(folder, name) {
   const args = ['-u', '-m', 'http.server', '0', '--bind', '127.0.0.1', '--directory', folder];
   const child = spawn('python3', args, { stdio: ['ignore', 'pipe', 'ignore'] });

@@ -12,7 +12,7 @@ const CONCURRENT = 4;
 const QUEUED = 64;
 const AIM_MS = 100;
 
-/** Statements that would use unlimited time, threads or memory. */
+/** Statements without an end of time, threads or memory. */
 const BOMBS = [
   'select count(*) from range(10000000) a, range(10000000) b where a.range + b.range = -1',
   'select max(len(range(200000000)))',

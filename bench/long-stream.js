@@ -77,7 +77,7 @@ async function read() {
 }
 
 try {
-  // Excludes the memory that the processes allocate once, for the first rows.
+  // Excludes the memory of the processes for their first rows.
   await put(WARM_UP_ROWS);
   const upload = await watch(server, () => put(ROWS));
   const download = await watch(server, read);

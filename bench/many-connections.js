@@ -9,7 +9,7 @@ import { mosaic } from './peers/mosaic.js';
 import { naiveNode } from './peers/naive-node.js';
 import { startPeers } from './peers/start-peers.js';
 
-/** Peers that answer a few requests at a time. */
+/** Peers with a few requests at a time. */
 const FEW_CONNECTIONS = [datasette, mosaic, naiveNode].map(({ name }) => name);
 const ROWS = 1_000_000;
 const WINDOW = 1000;

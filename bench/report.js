@@ -90,6 +90,11 @@ const SECTIONS = [
       ...ranges.summary.map((row) => ({ what: 'ranges', ...row })),
     ],
   },
+  {
+    name: 'foreign-files',
+    title: 'Files put by hand',
+    text: 'The first list of 10,000 small files that another program put into the directory, CSV and Parquet, and the first read of one of them beside that list, against the same read alone. Each round starts new servers.',
+  },
   { name: 'flight', title: 'Arrow Flight', text: "Against pyarrow's Flight server (C++), same frame, same client." },
   { name: 'proxy', title: 'Forwarded SQL', text: 'Through this server to a real QuestDB, against direct queries.' },
   {
@@ -113,11 +118,6 @@ const SECTIONS = [
     text: 'A small read of a frame by its handle, over 16 connections, in CPU time of the server, relative to a server without authentication. The last side sends a JWT to a server that ignores it.',
   },
   {
-    name: 'metrics',
-    title: 'Metrics',
-    text: 'A small read of a frame by its handle, over 16 connections, in CPU time of the server, with metrics and without. The server has one core, and the client the other. A second server without metrics shows how far equal servers differ.',
-  },
-  {
     name: 'mixed-clients',
     title: 'Many clients',
     text: 'The clients send different requests: the first rows, other windows, `/ping`, the list of frames.',
@@ -126,11 +126,6 @@ const SECTIONS = [
     name: 'many-connections',
     title: 'Many connections',
     text: 'The first 1000 rows as JSON over 500 connections that are opened at once, each with one request at a time, for 4 seconds. A connection that waits to be accepted counts as a slow response.',
-  },
-  {
-    name: 'event-loop',
-    title: 'The event loop',
-    text: 'The delay of the event loop of the server, in milliseconds, while a million rows are put and read.',
   },
   {
     name: 'growth',

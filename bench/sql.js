@@ -98,7 +98,7 @@ function summed({ engine, duckdb }, aim) {
   };
 }
 
-/** A group-by over HTTP of a file that was put, against DuckDB on that file. */
+/** A group-by over HTTP of a put file, against DuckDB on it. */
 async function measureHttp(duckdb) {
   const set = await provideDataSet('trades', SIZES[0]);
   const server = await svc.start(set);

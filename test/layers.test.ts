@@ -12,13 +12,14 @@ const root = fileURLToPath(new URL('..', import.meta.url));
  */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   'packages/client': ['.', 'http', 'json'],
-  'packages/duckdb': ['sql', 'store', 'files', 'engine', 'types', 'disk', 'child', 'wire'],
-  'packages/frames': ['memory-store', 'insert', 'encode', 'decode', 'columns', '.', 'statements'],
-  'apps/cli': ['completion', 'commands', 'doctor', 'prompt', 'frames', 'args', 'output', 'client', 'text', 'errors'],
+  'packages/duckdb': ['sql', 'store', 'files', 'child-link', 'types', 'disk', 'child', 'wire'],
+  'packages/frames': ['internal', 'memory-store', 'insert', 'encode', 'decode', 'columns', '.', 'statements'],
+  'apps/console': ['panes', 'query', 'editor', 'chart', 'grid', 'widgets', 'state', 'rows', 'api'],
+  'apps/cli': ['commands', 'doctor', 'prompt', 'frames', 'args', 'output', 'client', '.'],
 };
 
 /** Files at the top of `src` that start or export everything. */
-const ENTRY_POINTS = new Set(['index.ts', 'internal.ts', 'main.ts', 'package-version.ts', 'run-cli.ts']);
+const ENTRY_POINTS = new Set(['index.ts', 'internal.ts', 'main.ts', 'main.tsx', 'run-cli.ts']);
 
 const folders = ['packages', 'apps'].flatMap((parent) =>
   readdirSync(join(root, parent)).map((name) => join(parent, name)),

@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8');
@@ -57,10 +59,16 @@ describe.each(['server', 'cli'])('the SBOM of %s', (app) => {
 
   test('is attached to the release of the program', () => {
     const { version } = JSON.parse(read(`apps/${app}/package.json`));
-    const printed = execFileSync(process.execPath, [`${root}tools/attach-sboms.js`, '--dry-run'], { encoding: 'utf8' });
+    const folder = mkdtempSync(join(tmpdir(), 'svc-sbom-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const workflow = read('.github/workflows/release.yml');
+    const [, copy = ''] = /^ +(for app in server cli; do cp .+)$/m.exec(workflow) ?? [];
+    execFileSync('sh', ['-euc', copy.replace('"release/', `"${folder}/`)], { cwd: root });
+    const args = [`${root}tools/attach-sboms.js`, folder, '--dry-run'];
+    const printed = execFileSync(process.execPath, args, { encoding: 'utf8' });
     expect(printed).toMatch(
       new RegExp(`^gh release upload @svc/${app}@${version} \\S+/svc-${app}-${version}\\.cdx\\.json --clobber$`, 'm'),
     );
-    expect(read('.github/workflows/release.yml')).toContain('node tools/attach-sboms.js');
+    expect(workflow).toContain('node tools/attach-sboms.js "$RUNNER_TEMP/release"');
   });
 });

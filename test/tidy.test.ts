@@ -12,7 +12,7 @@ const LAYERS = [
   ['service'],
   ['duckdb', 'scheduler', 'tsdb-proxy', 'auth'],
   ['frames', 'config', 'proto', 'client'],
-  ['errors'],
+  ['errors', 'arrow'],
 ] as const;
 
 // `svc serve` is the server itself, not a second way to start one.
@@ -278,7 +278,7 @@ test('workflows pin actions by commit, keep no credentials, and end in time', ()
   expect(endless).toEqual([]);
 });
 
-test('only the job that publishes has rights, it needs the tests, and no dependency has an install script that runs', () => {
+test('the jobs with rights get what another has built and tested, and no dependency has an install script that runs', () => {
   const [head = '', all = ''] = read('.github/workflows/release.yml').split(/^jobs:\n/m);
   const jobs = all.split(/^  (?=[\w-]+:\n)/m).slice(1);
   expect(head).toMatch(/^permissions: \{\}$/m);
@@ -287,10 +287,22 @@ test('only the job that publishes has rights, it needs the tests, and no depende
     return [job.split(':', 1)[0], given.trim().split(/\n */)];
   });
   expect(Object.fromEntries(rights)).toEqual({
-    test: ['contents: read'],
-    release: ['contents: write', 'pull-requests: write', 'id-token: write'],
+    build: ['contents: read'],
+    version: ['contents: write', 'pull-requests: write'],
+    publish: ['contents: write', 'id-token: write'],
   });
-  expect(jobs.find((job) => job.startsWith('release:'))).toMatch(/^    needs: test$/m);
+  const [build = '', ...others] = jobs;
+  expect(build).toMatch(/^ {6}- run: npm test$/m);
+  for (const job of others) {
+    expect(job).toMatch(/^    needs: build$/m);
+    // In the checkout, a file of the other job could replace a script, a hook of git or the settings of npm.
+    expect(job).toMatch(
+      /uses: actions\/download-artifact@.*\n +with:\n +name: .*\n(?: +#.*\n)* +path: \$\{\{ runner\.temp \}\}\/release\n/,
+    );
+    expect(job).not.toMatch(/\bgit (?:commit|push) (?!--no-verify )/);
+    // Each of these would run the code of dependencies.
+    expect(job).not.toMatch(/\b(?:npm (?:ci|install|run|test)|npx|pnpm|tools\/build\.js)\b/);
+  }
   expect(read('pnpm-workspace.yaml')).toMatch(/^onlyBuiltDependencies: \[\]$/m);
 });
 
@@ -448,10 +460,10 @@ describe.each(byName)('@svc/%s', (name, one) => {
 });
 
 // The pages of the console import only this entry point of the client: it has some public names, too.
-test.each(byName.filter(([name]) => name !== 'client'))('@svc/%s/internal exports no public name', (_name, one) => {
-  const [publicly = [], internally = []] = ['index.ts', 'internal.ts'].map((file) =>
+test.each(byName.filter(([name]) => name !== 'client'))('internal.ts of %s exports no public name', (_name, one) => {
+  const [publicly, internally] = [/\/src\/index\.ts$/, /\/src\/internal(?:\/[^/]+)?\.ts$/].map((entry) =>
     entryPoints(one)
-      .filter((path) => basename(path) === file && basename(dirname(path)) === 'src')
+      .filter((path) => entry.test(path))
       .flatMap(exportsOf)
       .map(({ name }) => name),
   );
@@ -466,11 +478,11 @@ test.each(workspaces.map((one) => [one.manifest.name, one] as const))(
   },
 );
 
-test('the pages of the console, which run in browsers, import only the client of the packages', () => {
+test('the pages of the console, which run in browsers, import only the client and the Arrow reader of the packages', () => {
   const pages = workspaces.filter(({ manifest }) => manifest.private === true);
   expect(pages.map(({ folder }) => folder)).toEqual(['apps/console']);
   const imported = pages.flatMap(sourcesOf).flatMap((path) => importsOf(path).map((name) => `${path} imports ${name}`));
-  expect(imported.filter((one) => / imports (?:@svc\/(?!client\/internal$)|node:)/.test(one))).toEqual([]);
+  expect(imported.filter((one) => / imports (?:@svc\/(?!client\/internal$|arrow$)|node:)/.test(one))).toEqual([]);
 });
 
 test('the pnpm that is installed is the one that installs', () => {

@@ -1,5 +1,5 @@
-// Copies what runs into a folder, for a container or /opt: the bundle of svc, which contains the server, and DuckDB. Run it
-// after the build: node tools/assemble.js <folder>
+// Copies the program into a folder, for a container or /opt: the bundle of svc, with the server in it, and DuckDB. Run
+// it after the build: node tools/assemble.js <folder>
 import { chmodSync, cpSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,5 @@
-// Builds the pages of the console, `apps/console`, into the folder that `@svc/console` serves them from. Each file is there
-// once, as Brotli; the package sends other encodings on demand.
+// Builds the pages of the console, `apps/console`, into the folder of `@svc/console`. Each file is there once, as
+// Brotli; the package sends other encodings on demand.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,15 +11,15 @@ import { licencesOf, packagesOf } from './bundled-packages.js';
 import { root } from './pack.js';
 
 const APP = join(root, 'apps/console');
-/** The package that the pages import. */
-const CLIENT = join(root, 'packages/client/src');
+/** The packages that the pages import. */
+const PACKAGES = ['arrow', 'client'].map((name) => join(root, 'packages', name, 'src'));
 const WEB = join(root, 'packages/console/web');
 const stampFile = join(root, 'node_modules/.console-stamp');
 const NOTICES = 'NOTICES.txt';
 
-/** Returns a stamp that changes with everything that the pages are made of. */
+/** Returns a stamp of everything in the pages. */
 function inputState() {
-  const sources = [APP, CLIENT].flatMap((folder) =>
+  const sources = [APP, ...PACKAGES].flatMap((folder) =>
     readdirSync(folder, { recursive: true })
       .filter((path) => !path.startsWith('node_modules') && !path.endsWith('.test.ts'))
       .map((path) => join(folder, path))

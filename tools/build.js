@@ -25,7 +25,7 @@ function run(command, args) {
   return new Promise((resolve) => {
     running = spawn(command, args, {
       cwd: root,
-      // Nothing of this on stdout: that belongs to the program that runs next.
+      // Nothing of this on stdout: it belongs to the program that runs next.
       stdio: ['ignore', 2, 2],
       // pnpm asks no questions if CI is set, and does not start if HOME is empty.
       env: { ...process.env, HOME: process.env.HOME || undefined, CI: 'true', npm_config_update_notifier: 'false' },
@@ -73,7 +73,7 @@ async function lock() {
   }, 1000).unref();
 }
 
-/** What was installed last: the state of the lockfile, and whether the tools of the root are there too. */
+/** What was installed last: the state of the lockfile, and if the tools of the root are there too. */
 function readInstalled() {
   const [state, extent] = existsSync(stampFile) ? readFileSync(stampFile, 'utf8').split(' ') : [];
   return { state, hasTools: extent === 'all' };
@@ -85,10 +85,10 @@ async function install() {
   const state = hash.digest('hex');
   const installed = readInstalled();
   if (installed.state === state && (isOnlyBinaries || installed.hasTools)) return;
-  // Tools that are there stay there, in the versions of the lockfile.
+  // Tools stay there, in the versions of the lockfile.
   const withTools = !isOnlyBinaries || installed.hasTools;
   console.error(`Installing ${withTools ? 'all dependencies' : 'what the server needs'}; this happens once.`);
-  // An install that is interrupted is repeated.
+  // An interrupted install is repeated.
   rmSync(stampFile, { force: true });
   const args = ['-y', '--prefer-offline', packageManager, 'install', '--frozen-lockfile', '--prefer-offline'];
   const result = await run('npx', withTools ? args : [...args, '--prod']);

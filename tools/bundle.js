@@ -12,7 +12,7 @@ import { licencesOf, packagesOf, sbomOf } from './bundled-packages.js';
 import { packageFolders, root } from './pack.js';
 
 const stampFile = `${root}node_modules/.bundle-stamp`;
-/** A code cache works only with the Node that wrote it. */
+/** Any other Node refuses the code cache. */
 const NODE = `${process.version} ${process.arch}`;
 const BINARIES = { server: 'apps/server', svc: 'apps/cli' };
 /** Native code stays an installed dependency. */
@@ -20,15 +20,15 @@ const EXTERNAL = '@duckdb/node-bindings';
 const LICENCES = 'NOTICES.txt';
 const SBOM = 'sbom.cdx.json';
 const LOADER = fileURLToPath(new URL('load-bundle.cjs', import.meta.url));
-const { CODE_SUFFIX, codeFileOf, compile } = createRequire(import.meta.url)(LOADER);
+const { codeFileOf, compile } = createRequire(import.meta.url)(LOADER);
 
-/** A program that a module starts as a process or thread: it becomes a file of the bundle. */
+/** A program, started as a process or thread: it becomes a file of the bundle. */
 const PROGRAM = /new URL\('(?!(?:\.\.\/)+web\/)([^']+\.js)', import\.meta\.url\)/g;
-/** A folder of files that a module sends to browsers: it is copied into the bundle, under the name of its package. */
+/** A folder of files for browsers: it is copied into the bundle, under the name of its package. */
 const WEB_FOLDER = /new URL\('((?:\.\.\/)+web\/)', import\.meta\.url\)/g;
-/** A file that a module sends to browsers: it is copied into the bundle. */
+/** A file for browsers: it is copied into the bundle. */
 const WEB_FILE = /new URL\('((?:\.\.\/)+web\/[^']+)', import\.meta\.url\)/g;
-/** A package that a module requires because Node is slow to import it: it is bundled like an imported one. */
+/** A required package, because Node is slow to import it: it is bundled like an imported one. */
 const REQUIRED = /const (\w+)(?:: [^=;]+)? = createRequire\(import\.meta\.url\)\('([^']+)'\);/g;
 
 /** Maps each entry point of the packages of this repository to its source; `$` ends a specifier. */
@@ -99,7 +99,7 @@ function escaped(unit) {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** Bundles one binary with the programs it starts; returns the files that were read and written. */
+/** Bundles one binary with the programs it starts; returns the files it read and wrote. */
 async function bundle(name, folder, pageModules) {
   const { rolldown } = await import('rolldown');
   const build = await rolldown({
@@ -116,8 +116,8 @@ async function bundle(name, folder, pageModules) {
     },
   });
   const dir = join(root, folder, 'bundle');
-  // A process that starts during the build compiles the code itself.
-  for (const file of filesIn(dir)) if (file.endsWith(CODE_SUFFIX)) rmSync(join(dir, file));
+  // If a process starts during the build, it compiles the code itself.
+  for (const file of filesIn(dir)) if (file.endsWith('.code')) rmSync(join(dir, file));
   const { output } = await build.write({
     dir,
     // Node loads ES modules more slowly, and has no code cache for them.
@@ -148,7 +148,6 @@ async function bundle(name, folder, pageModules) {
     ...code,
   ]);
   for (const file of filesIn(dir)) if (!written.has(file)) rmSync(join(dir, file));
-  if (name === 'server') await train(dir);
   return [...read, ...[...written].map((file) => join(dir, file))].filter((file) => existsSync(file));
 }
 
@@ -160,7 +159,7 @@ function filesIn(dir) {
     .map((entry) => relative(dir, join(entry.parentPath, entry.name)).replaceAll(sep, '/'));
 }
 
-/** Writes the file that starts a program. */
+/** Writes the file of a program. */
 function writeProgram(dir, { name, fileName }) {
   writeFileSync(join(dir, programOf(name)), `require('./load.cjs').load('${fileName}');\n`);
   return programOf(name);
@@ -177,17 +176,7 @@ function writeCode(dir, fileName) {
   return codeFile;
 }
 
-/** Replaces the code caches of the server by those that load faster, if a server can run here. */
-async function train(dir) {
-  try {
-    const { trainBundle } = await import('./train-bundle.js');
-    await trainBundle(dir);
-  } catch (error) {
-    console.error(`The server starts more slowly, because it could not be run during the build: ${error.message}`);
-  }
-}
-
-/** Returns a stamp that changes with the file. */
+/** Returns a stamp of the file. */
 function stateOf(file) {
   const { mtimeMs, size } = statSync(file, { throwIfNoEntry: false }) ?? {};
   return `${mtimeMs} ${size}`;
@@ -202,8 +191,7 @@ function isUpToDate() {
 const pageModules = await buildConsole();
 if (!isUpToDate()) {
   const own = fileURLToPath(new URL('bundled-packages.js', import.meta.url));
-  const training = ['train-bundle.js', 'record-code.cjs'].map((file) => fileURLToPath(new URL(file, import.meta.url)));
-  const files = [fileURLToPath(import.meta.url), own, LOADER, ...training, `${root}pnpm-lock.yaml`];
+  const files = [fileURLToPath(import.meta.url), own, LOADER, `${root}pnpm-lock.yaml`];
   for (const [name, folder] of Object.entries(BINARIES)) files.push(...(await bundle(name, folder, pageModules)));
   const states = Object.fromEntries(files.map((file) => [relative(root, file), stateOf(file)]));
   writeFileSync(stampFile, JSON.stringify({ node: NODE, states }));

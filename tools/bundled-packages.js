@@ -1,5 +1,5 @@
-// What the bundle of a binary is made of: the licences of the packages in it, and a list for programs that look for known
-// vulnerabilities (SBOM, CycloneDX 1.6). Both come from the modules that the bundler has read.
+// The packages in the bundle of a binary: their licences, and a list for scanners of known vulnerabilities (SBOM,
+// CycloneDX 1.6). Both come from the modules of the bundler.
 import { readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -7,7 +7,7 @@ function readManifest(folder) {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 }
 
-/** Returns the folder, name, version and licence of each package that has one of the modules, sorted by name. */
+/** Returns the folder, name, version and licence of each package of the modules, sorted by name. */
 export function packagesOf(modules) {
   const folders = new Set(modules.map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0]));
   folders.delete(undefined);
@@ -34,8 +34,8 @@ export function licencesOf(packages) {
 }
 
 /**
- * Returns the SBOM of an app as JSON: the bundled packages, and the native one that it loads, which has a package for each
- * platform. It has no time and no random number: the same sources give the same text.
+ * Returns the SBOM of an app as JSON: the bundled packages, and the native one, with a package for each platform. It
+ * has no time and no random number: the same sources give the same text.
  */
 export function sbomOf(appFolder, packages, native) {
   const app = readManifest(appFolder);

@@ -1,4 +1,4 @@
-// Runs each example in an empty project that has only the tarballs of its imports, and sends the same requests to all: on
+// Runs each example in an empty project with only the tarballs of its imports, and sends the same requests to all: on
 // every host, the API must respond the same, stream both ways, and leave other routes to the host.
 import { strict as assert } from 'node:assert';
 import { once } from 'node:events';
@@ -127,10 +127,10 @@ async function checkOwnFrames(url) {
   }
 }
 
-/** The checks of examples that do not serve a memory store to everyone. */
+/** Examples with another store, or with callers. */
 const CHECKS = { 'embed-users.js': checkUsers, 'embed-own-frames.js': checkOwnFrames };
 
-/** The console is for browsers alone, and finds its files below the path that it is mounted at. */
+/** The console is for browsers alone, and finds its files below its path. */
 async function checkConsole(url) {
   const headers = { accept: 'text/html' };
   const moved = await fetch(url, { headers, redirect: 'manual' });

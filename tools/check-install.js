@@ -11,7 +11,7 @@ const { values } = parseArgs({ options: { node: { type: 'string', multiple: true
 const directory = temporaryDirectory();
 const packages = packageFolders().map((folder) => pack(folder, directory));
 
-/** Imports every entry point. A secondary one may need an optional peer, which is not installed here. */
+/** Imports every entry point. A secondary one may need an optional peer: none is installed here. */
 function checkImports(project, manifests) {
   const entries = manifests.flatMap(({ name, exports, peerDependenciesMeta = {} }) =>
     Object.keys(exports ?? {})

@@ -23,7 +23,7 @@ function unexpectedFiles() {
   return [...problems, ...stale.map((file) => `${file} has no source any more: remove dist and build again.`)];
 }
 
-/** Finds compiled files without a source map, and maps or sources that are not in the package. */
+/** Finds compiled files without a source map, and maps or sources missing in the package. */
 function brokenMaps() {
   const compiled = files.filter((file) => /^dist\/.*(\.js|\.d\.ts)$/.test(file));
   return compiled.flatMap((file) => {

@@ -28,7 +28,7 @@ function publish(folder) {
     url: 'git+https://github.example/owner/name.git',
     directory: relative(copy, folder),
   });
-  // Without a tag, npm asks the registry which version is the latest one. `npm run --silent` silences this npm too.
+  // Without a tag, npm asks the registry for the latest version. `npm run --silent` silences this npm too.
   const args = ['publish', '--dry-run', '--ignore-scripts', '--access=public', '--tag=trial', '--loglevel=notice'];
   const { status, stdout, stderr } = spawnSync('npm', args, { cwd: folder, encoding: 'utf8' });
   assert.equal(status, 0, `npm does not publish ${manifest.name}:\n${stderr}`);

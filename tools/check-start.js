@@ -7,7 +7,7 @@ import { cpSync, existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { root, temporaryDirectory } from './pack.js';
 
-/** Development tools that a start must not install. */
+/** Development tools: a start must not install them. */
 const TOOLS = ['typescript', 'vitest', 'prettier', 'turbo'];
 /** What a first start may take on the disk. It is 130 MB on Linux. */
 const MAX_MEGABYTES = 200;

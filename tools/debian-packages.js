@@ -14,14 +14,14 @@ function run(what, command, args) {
   return stdout;
 }
 
-/** The options of apt-get that keep it from writing outside of a folder. */
+/** With these options, apt-get writes nothing outside of a folder. */
 function aptOptions(folder, hasOwnLists) {
   const options = ['Debug::NoLocking=1', `Dir::Cache=${folder}`, `Dir::Cache::archives=${join(folder, 'archives')}`];
   if (hasOwnLists) options.push(`Dir::State::lists=${join(folder, 'lists')}`);
   return options.flatMap((option) => ['-o', option]);
 }
 
-/** Downloads packages and what they need that is not installed; updates lists of its own if those of the system are old. */
+/** Downloads packages and the rest of what they need; updates lists of its own if those of the system are old. */
 function download(folder, names) {
   const args = ['install', '--yes', '--no-install-recommends', '--download-only', '--reinstall', ...names];
   if (spawnSync('apt-get', [...aptOptions(folder, false), ...args], { timeout: 600_000 }).status === 0) return;
@@ -31,8 +31,8 @@ function download(folder, names) {
 }
 
 /**
- * Returns a folder with the files of Debian's packages and of those they need, as below `/`. Packages that the system has
- * installed already, and that no one named, are not in it. Made once per list of names.
+ * Returns a folder with the files of Debian's packages and of those they need, as below `/`. Packages of the system are
+ * left out unless they are named. Made once per list of names.
  */
 export function provideDebian(...names) {
   const hash = createHash('sha256').update(names.join(' ')).digest('hex').slice(0, 12);
@@ -55,7 +55,7 @@ export function provideDebian(...names) {
 export function debianEnvironment(root) {
   const libraries = ['x86_64', 'aarch64'].flatMap((machine) => [
     `usr/lib/${machine}-linux-gnu`,
-    // Libraries of their own, which others find by an absolute path.
+    // Libraries of their own, found by an absolute path.
     `usr/lib/${machine}-linux-gnu/pulseaudio`,
     `lib/${machine}-linux-gnu`,
   ]);

@@ -16,7 +16,7 @@ export function provideNode(version, directory) {
   return join(project.directory, 'node_modules', name, 'bin', isWindows ? 'node.exe' : 'node');
 }
 
-/** Creates a project in a new directory under `parent` that runs with the given Node. */
+/** Creates a project in a new directory under `parent`, for the given Node. */
 export function createEmptyProject(parent, node) {
   const directory = mkdtempSync(join(parent, 'project-'));
   const home = join(directory, 'home');
@@ -73,7 +73,7 @@ export function createEmptyProject(parent, node) {
       if (!ready.test(output)) throw new Error(`${command} ${args.join(' ')} did not become ready:\n${output}`);
       return {
         output: () => output,
-        /** Stops it; resolves with its exit code, or the signal that ended it. */
+        /** Stops it; resolves with its exit code or signal. */
         async stop() {
           child.kill('SIGTERM');
           const timer = setTimeout(() => child.kill('SIGKILL'), 20_000);

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * Below the ports that the system gives to connections and to listeners on port 0 (from 32768 on Linux, from 49152
- * elsewhere): one of those may be taken before the program that it is for has started.
+ * Below the ports of the system for connections and for listeners on port 0 (from 32768 on Linux, from 49152
+ * elsewhere): one of those may be taken before its program has started.
  */
 const FIRST = 10_240;
 const LAST = 32_000;
 
-/** Returns free loopback ports, for programs that cannot bind to port 0. */
+/** Returns free loopback ports, for programs without port 0. */
 export async function freePorts(count) {
   const ports = new Set();
   while (ports.size < count) {

@@ -1,2 +1,2 @@
-/** The flags of a server that listens only on free loopback ports. */
+/** The flags of a server on free loopback ports only. */
 export const LOCAL_LISTENERS = ['--http-bind-address', '127.0.0.1:0', '--grpc-host', '127.0.0.1', '--grpc-port', '0'];

@@ -1,4 +1,4 @@
-// A real Chromium for tests: the one that is installed, else that of Debian, which is downloaded once.
+// A real Chromium for tests: the installed one, else Debian's, downloaded once.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { debianEnvironment, provideDebian } from './debian-packages.js';

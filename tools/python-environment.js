@@ -1,4 +1,4 @@
-// Python with packages of exact versions, for suites and benchmarks that need it.
+// Python with packages of exact versions, for suites and benchmarks.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ export class SetUpError extends Error {}
 /** There is no suitable Python. */
 export class MissingPython extends SetUpError {}
 
-/** Returns the first Python that is new enough, and older than `before`, and its version. */
+/** Returns the first Python of at least this version, and older than `before`, and its version. */
 function findPython(oldest, before) {
   const others = [];
   for (const command of [...NAMES, ...ofPyenv()]) {
@@ -62,7 +62,7 @@ function step(what, command, args) {
 
 /**
  * Returns the bin folder of an environment with the packages of a requirements file; created once per list. `oldest` is
- * the oldest suitable Python, and `before` the first that is too new.
+ * the oldest suitable Python, and `before` is too new.
  */
 export function providePython(name, requirements, oldest = OLDEST, before = [Infinity, 0]) {
   const { command, version } = findPython(oldest, before);

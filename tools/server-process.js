@@ -12,13 +12,13 @@ const BINARY = fileURLToPath(new URL('../apps/server/bin/server.js', import.meta
 const LOGGING = ['--log-format', 'json', '--log-level', 'error'];
 
 const children = new Set();
-// An empty home, so that no configuration of the machine reaches the server.
+// An empty home: no configuration of the machine reaches the server.
 const home = mkdtempSync(join(tmpdir(), 'svc-home-'));
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
   rmSync(home, { recursive: true, force: true });
 });
-// By default a signal ends this process without that.
+// By default a signal ends this process without it.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.once(signal, () => process.exit(128 + constants.signals[signal]));
 }

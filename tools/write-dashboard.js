@@ -15,7 +15,7 @@ import { format } from 'prettier';
 
 const file = fileURLToPath(new URL('../deploy/grafana/dashboard.json', import.meta.url));
 
-/** Only the instances that the user has chosen. */
+/** Only the chosen instances. */
 const I = 'instance=~"$instance"';
 const R = '[$__rate_interval]';
 

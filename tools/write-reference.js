@@ -1,4 +1,4 @@
-// Writes the parts of the documentation that are generated from tables; with --check only verifies them.
+// Writes the generated parts of the documentation from their tables; with --check only verifies them.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
@@ -119,7 +119,7 @@ function metricsTable() {
   return table(['metric', 'type', 'labels', 'meaning'], rows);
 }
 
-/** Returns what works with which client, as the suites of interop have recorded it. */
+/** Returns what works with which client, from the records of the interop suites. */
 function clientsTable() {
   const folder = join(root, 'interop/clients');
   const rows = readdirSync(folder)

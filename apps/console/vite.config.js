@@ -15,6 +15,7 @@ export default defineConfig({
   // The source, as for the other bundles: a start compiles no package.
   resolve: {
     alias: {
+      '@svc/arrow': fileURLToPath(new URL('../../packages/arrow/src/index.ts', import.meta.url)),
       '@svc/client/internal': fileURLToPath(new URL('../../packages/client/src/internal.ts', import.meta.url)),
     },
   },
@@ -34,17 +35,20 @@ export default defineConfig({
           groups: [
             {
               name: 'base',
-              test: /node_modules\/@?preact|rows\/visible-text|client\/src\/(?:frame-request|quoted-name|http\/)/,
+              test: /node_modules\/@?preact|rows\/row-source|src\/api\/api\.ts|client\/src\/(?:rows|http\/)/,
             },
-            { name: 'requests', test: /client\/src\/[a-z-]+\.ts|client\/src\/json\/exact|src\/api\/table\.ts/ },
-            { name: 'analysis', test: /src\/(?:chart|summary|plan)\/(?!draw|paint|pixels|theme-colours)/ },
+            {
+              name: 'requests',
+              test: /client\/src\/[a-z-]+\.ts|client\/src\/json\/exact|src\/api\/statements\.ts/,
+            },
+            { name: 'analysis', test: /src\/chart\/(?!draw|pixels)/ },
             {
               name: 'query',
-              test: /src\/(?:query\/(?!Draft)|api\/(?:queries|download|sql-stream|ipc-messages|arrow-)|editor\/(?:vocabulary|sql-tokens|statement-at|error-place)|panes\/EngineSwitch)/,
+              test: /src\/(?:type-names|query\/(?!Draft)|api\/(?:download|sql-stream|arrow-reader)|editor\/(?:vocabulary|statement-at))/,
             },
             {
               name: 'sheets',
-              test: /src\/(?:sheets\/(?!Sheets)|panes\/(?:Upload|InfoPane|TsdbTables|EmptyServer|DropArea|make-link)|state\/(?:share-link|palette-items|upload-plan)|api\/upload)/,
+              test: /src\/(?:panes\/(?:sheets|share-link|Upload|InfoPane|TsdbTables|EmptyServer)|widgets\/Dialog|state\/(?:lifetimes|palette-items)|api\/upload)/,
             },
           ],
         },

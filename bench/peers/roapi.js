@@ -1,4 +1,4 @@
-// ROAPI on the Parquet file, which it reads into memory at its start.
+// ROAPI on the Parquet file. It reads it into memory at its start.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

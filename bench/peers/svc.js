@@ -1,4 +1,4 @@
-// This server, with a frame that was put as a Parquet file.
+// This server, with a frame from a Parquet file.
 import { readFileSync } from 'node:fs';
 import { startServer } from '../../tools/server-process.js';
 import { putFrame } from '../put-frame.js';
@@ -21,8 +21,14 @@ export const svc = {
   },
 };
 
-/** The same without the cache of short responses and of their rows, so that each is encoded. */
+/** The same without the cache of short responses and of their rows: a response with timings is always encoded. */
 export const svcWithoutCache = {
   name: 'svc, no response cache',
-  start: (set) => svc.start(set, [], { SERVICE_HTTP_ANSWER_CACHE_BYTES: '0' }),
+  async start(set) {
+    const server = await svc.start(set);
+    return {
+      ...server,
+      window: (offset, rows) => ({ path: `${server.window(offset, rows).path}&timings=true` }),
+    };
+  },
 };

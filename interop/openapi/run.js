@@ -15,6 +15,8 @@ const CHECKS = [
   'content_type_conformance',
   'response_headers_conformance',
   'response_schema_conformance',
+  // `positive_data_acceptance`, with the exceptions of hooks.py.
+  'accepts_valid_requests',
 ];
 const HOME = fileURLToPath(new URL('.', import.meta.url));
 /** A seed makes a failure repeatable. */

@@ -1,7 +1,7 @@
 import { DataType, type Field, IntervalUnit, Schema, TimeUnit } from 'apache-arrow';
-import { createRecordBatch } from '../../packages/frames/src/columns/create-record-batch.ts';
+import { createRecordBatch } from '../../packages/frames/src/columns/record-batch.ts';
 import { encodeArrowStream } from '../../packages/frames/src/encode/arrow-stream.ts';
-import { streamOfBatches } from '../../packages/frames/src/frame-stream.ts';
+import { streamOfBatches } from '../../packages/frames/src/streams.ts';
 import { bytesOf, SAMPLE_FRAMES } from '../../packages/frames/src/testing/index.ts';
 
 /** Values that no Parquet file of the server can hold. */

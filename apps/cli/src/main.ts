@@ -1,8 +1,7 @@
 import { homedir } from 'node:os';
-import { CliError, InterruptedError } from './errors/cli-error.ts';
+import { CliError, InterruptedError } from './errors.ts';
 import { createOutput } from './output/output.ts';
-import { packageVersion } from './package-version.ts';
-import { runCli } from './run-cli.ts';
+import { packageVersion, runCli } from './run-cli.ts';
 
 const controller = new AbortController();
 for (const [signal, kind] of [

@@ -1,11 +1,12 @@
+import { readFileSync } from 'node:fs';
+import * as v from 'valibot';
 import { nearestName } from '@svc/errors';
-import { parseArguments } from './args/arguments.ts';
-import { CliError, EXIT, InterruptedError, OutputClosedError } from './errors/cli-error.ts';
+import { formatCommandHelp, formatOverview, formatTopic, HELP_TOPICS, parseArguments } from './args/arguments.ts';
 import type { Command, Context, Program } from './args/command.ts';
 import { COMMANDS } from './commands/commands.ts';
-import { COMPLETE, complete, formatCompletion } from './completion/complete.ts';
-import { formatCommandHelp, formatOverview, formatTopic, HELP_TOPICS } from './args/help.ts';
-import { printError } from './output/print-error.ts';
+import { complete, COMPLETE, formatCompletion } from './commands/complete.ts';
+import { CliError, EXIT, InterruptedError, OutputClosedError } from './errors.ts';
+import { printError } from './output/output.ts';
 
 /** Runs the command line; resolves to the exit code. */
 export async function runCli(argv: readonly string[], context: Context): Promise<number> {
@@ -32,7 +33,7 @@ async function runCommand(command: Command | Program, argv: readonly string[], c
   return EXIT.ok;
 }
 
-/** Whether the arguments of a program ask for its help; the program parses all others itself. */
+/** True if the arguments of a program ask for its help; it parses all others itself. */
 function asksForHelp(argv: readonly string[]): boolean {
   return argv.includes('--help') || argv.includes('-h');
 }
@@ -94,4 +95,12 @@ function aborted(signal: AbortSignal): Promise<never> {
     if (signal.aborted) reject(signal.reason);
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   });
+}
+
+const MANIFEST = v.object({ version: v.string() });
+
+/** Reads the version of `svc` from its manifest. */
+export function packageVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  return v.parse(MANIFEST, manifest).version;
 }

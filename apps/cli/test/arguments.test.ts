@@ -1,8 +1,8 @@
-import { describe, expect, test } from 'vitest';
 import { type Setting, SETTINGS } from '@svc/config';
-import { EXIT } from '../src/errors/cli-error.ts';
+import { describe, expect, test } from 'vitest';
+import { sqlCaret } from '../src/client/request-errors.ts';
 import { COMMANDS } from '../src/commands/commands.ts';
-import { sqlCaret } from '../src/client/refusal.ts';
+import { EXIT } from '../src/errors.ts';
 import { run } from './run.ts';
 
 describe('help', () => {

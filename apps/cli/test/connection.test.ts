@@ -1,7 +1,8 @@
 // How a server is reached, or not, and how long svc waits for it.
+import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { createClient } from '../src/client/client.ts';
-import { connectionError } from '../src/client/connection-error.ts';
+import { connectionError } from '../src/client/request-errors.ts';
 import { run } from './run.ts';
 import { bodyOf, sendJson, startRawStandIn, startStandIn, unusedUrl } from './stand-in.ts';
 
@@ -138,6 +139,71 @@ describe('--timeout', () => {
         'hint: Write --timeout 10, or --timeout 0.5 for half a second.\n',
     });
   });
+});
+
+describe('a busy server', () => {
+  const refuse = (response: ServerResponse, status: number, seconds: string): void => {
+    response.writeHead(status, { 'content-type': 'application/json', 'retry-after': seconds });
+    response.end(JSON.stringify({ error: 'Too many requests.', code: 'too_many_requests', hint: 'Wait.' }));
+  };
+
+  test('gets a read again when it asks for that, at most twice', async () => {
+    const statuses = [429, 503];
+    const { url, requests } = await startStandIn((_, response) => {
+      const status = statuses.shift();
+      if (status === undefined) sendJson(response, { frames: [] });
+      else refuse(response, status, '0');
+    });
+    expect(await run(['list', '--json', '--url', url])).toEqual({ code: 0, stdout: '{"frames":[]}\n', stderr: '' });
+    expect(requests.length).toBe(3);
+    statuses.push(429, 429, 429);
+    expect(await run(['list', '--url', url])).toMatchObject({ code: 1, stdout: '' });
+    expect(requests.length).toBe(6);
+  });
+
+  test('that asks for a long wait, or for none, gets a read once', async () => {
+    for (const headers of [{ 'retry-after': '60' }, {}]) {
+      const { url, requests } = await startStandIn((_, response) => {
+        response.writeHead(503, headers).end('{"error":"Not now."}');
+      });
+      expect(await run(['list', '--url', url])).toMatchObject({ code: 1, stderr: 'error: Not now.\n' });
+      expect(requests.length).toBe(1);
+    }
+  });
+
+  test('that asks for a wait beyond --timeout gets a read once, and the user its refusal', async () => {
+    const { url, requests } = await startStandIn((_, response) => refuse(response, 429, '1'));
+    expect(await run(['list', '--timeout', '0.5', '--url', url])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('error: Too many requests.\n'),
+    });
+    expect(requests.length).toBe(1);
+  });
+
+  test.each([
+    ['drop', 't'],
+    ['query', 'x'],
+    ['put', 't', '-', '--fmt', 'json'],
+  ])('gets svc %s %s only once: it may change something', async (...argv) => {
+    const { url, requests } = await startStandIn((request, response) => {
+      request.resume().on('end', () => refuse(response, 429, '0'));
+    });
+    expect(await run([...argv, '--url', url], { stdin: '[]' })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('error: Too many requests.\n'),
+    });
+    expect(requests.length).toBe(1);
+  });
+});
+
+test('a request asks caches for no stored response', async () => {
+  let asked: unknown;
+  const { url } = await startStandIn((request, response) => {
+    asked = request.headers['cache-control'];
+    response.end('ok');
+  });
+  expect(await run(['ping', '--url', url])).toMatchObject({ code: 0 });
+  expect(asked).toBe('no-cache');
 });
 
 test('a response ends with its signal, even if its source ignores the signal', async () => {

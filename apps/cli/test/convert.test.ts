@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { tableFromIPC } from 'apache-arrow';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { rowsAsJson } from '../src/output/json-rows.ts';
+import { rowsAsJson } from '../src/output/print-result.ts';
 import { run } from './run.ts';
 
 const NDJSON = '{"id":9007199254740993,"s":"é,\\n","l":[1,null]}\n{"id":2,"s":null,"l":null}\n';

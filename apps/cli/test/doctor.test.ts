@@ -3,9 +3,9 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { checkNode } from '../src/doctor/check-node.ts';
-import { packageVersion } from '../src/package-version.ts';
-import { run, type Ran, startBinary } from './run.ts';
+import { checkNode } from '../src/doctor/local-checks.ts';
+import { packageVersion } from '../src/run-cli.ts';
+import { type Ran, run, startBinary } from './run.ts';
 import { sendJson, startRawStandIn, startStandIn, unusedUrl } from './stand-in.ts';
 
 const FREE = { SERVICE_HTTP_BIND_ADDRESS: '127.0.0.1:0', SERVICE_GRPC_HOST: '127.0.0.1', SERVICE_GRPC_PORT: '0' };

@@ -1,9 +1,9 @@
 import { open } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createRowCounter, formatDownload, withDownloadProgress } from '../src/output/download-progress.ts';
 import { createOutput } from '../src/output/output.ts';
 import { copyBody } from '../src/output/print-result.ts';
+import { createRowCounter, formatDownload, withDownloadProgress } from '../src/output/progress.ts';
 import { createSink } from './run.ts';
 
 describe('the line of a download', () => {

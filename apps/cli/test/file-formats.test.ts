@@ -1,6 +1,5 @@
 import { type EncodingRow, ENCODINGS, UPLOAD_FORMATS } from '@svc/frames';
 import { expect, test } from 'vitest';
-import { handleOfFile } from '../src/args/handle-of-file.ts';
 import {
   describeInputFormats,
   INPUT_FORMATS,
@@ -8,7 +7,8 @@ import {
   outputContentType,
   outputFormat,
   readInputName,
-} from '../src/args/file-formats.ts';
+} from '../src/args/formats.ts';
+import { handleOfFile } from '../src/args/input-options.ts';
 
 test('the formats are those of the server', () => {
   expect(OUTPUT_FORMATS).toEqual(

@@ -1,6 +1,6 @@
 import { ERROR_CODES } from '@svc/errors';
 import { describe, expect, test } from 'vitest';
-import { inFlags } from '../src/client/in-flags.ts';
+import { inFlags } from '../src/client/request-errors.ts';
 import { run } from './run.ts';
 import { sendJson, startStandIn } from './stand-in.ts';
 

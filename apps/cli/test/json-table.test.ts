@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readJsonTable, type TablePart } from '../src/output/json-table.ts';
+import { readJsonTable, type TablePart } from '../src/output/print-result.ts';
 
 async function read(chunks: readonly (string | Uint8Array)[]): Promise<{ members: object; rows: unknown[] }> {
   async function* bytes(): AsyncGenerator<Uint8Array> {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Client } from '../src/client/client.ts';
-import { listFrames } from '../src/client/list-frames.ts';
-import { CliError } from '../src/errors/cli-error.ts';
+import { listFrames } from '../src/client/requests.ts';
+import { CliError } from '../src/errors.ts';
 
 const COMMON = { bytes: 1, created: '2026-01-01T00:00:00.000Z', version: 'v', expires: null, tier: 'disk' };
 const known = (handle: string) => ({ handle, rows: 1, columns: [], ...COMMON });

@@ -5,9 +5,8 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { drawChart } from '../src/prompt/chart.ts';
 import { completeSql } from '../src/prompt/complete-sql.ts';
-import { historyFile, loadHistory, MAX_ENTRIES } from '../src/prompt/history.ts';
 import { createResultKeeper, MAX_ROWS } from '../src/prompt/prompt-session.ts';
-import { isBlank, onOneLine, splitSql } from '../src/prompt/run-prompt.ts';
+import { historyFile, isBlank, loadHistory, MAX_ENTRIES, onOneLine, splitSql } from '../src/prompt/run-prompt.ts';
 
 describe('SQL is split at semicolons', () => {
   test.each<[text: string, statements: string[], rest: string]>([

@@ -4,8 +4,7 @@ import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterEach } from 'vitest';
 import type { Output } from '../src/output/output.ts';
-import { packageVersion } from '../src/package-version.ts';
-import { runCli } from '../src/run-cli.ts';
+import { packageVersion, runCli } from '../src/run-cli.ts';
 
 /** The outcome of a run of `svc`. */
 export interface Ran {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { cutText, cutTextLeft, textWidth, visibleText } from '../src/text/display-text.ts';
 import { type Cell, createTablePrinter, type TableColumn } from '../src/output/table-printer.ts';
+import { cutText, cutTextLeft, textWidth, visibleText } from '../src/text.ts';
 import { createSink } from './run.ts';
 
 const ID: TableColumn = { name: 'id', type: 'LONG', isNumeric: true };

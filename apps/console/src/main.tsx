@@ -1,7 +1,8 @@
+import { toError } from './api/api.ts';
 import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { App } from './panes/App.tsx';
-import { createAppState } from './state/create-app-state.ts';
+import { createAppState } from './state/app-state.ts';
 import './style/theme.css';
 import './style/controls.css';
 import './style/shell.css';
@@ -27,7 +28,7 @@ const app = createAppState({
 effect(() => {
   document.documentElement.style.colorScheme = app.themeChoice.value === 'system' ? '' : app.themeChoice.value;
 });
-// A page that was put aside does not get the events of other pages.
+// A page in the back-forward cache does not get the events of other pages.
 for (const type of ['storage', 'pageshow']) window.addEventListener(type, () => app.history.follow());
 window.addEventListener('pagehide', () => app.flush());
 document.addEventListener('visibilitychange', () => {
@@ -42,11 +43,11 @@ async function openLink(): Promise<void> {
   // The tab is kept from here on; a reload must not open it again.
   history.replaceState(null, '', location.pathname + location.search);
   try {
-    const { tabFromFragment } = await import('./state/share-link.ts');
+    const { tabFromFragment } = await import('./panes/share-link.ts');
     app.openTab(await tabFromFragment(hash));
   } catch (error) {
     const hint = error instanceof Error && 'hint' in error ? String(error.hint) : 'Try again.';
-    app.banner.value = { tone: 'warning', text: error instanceof Error ? error.message : String(error), hint };
+    app.banner.value = { tone: 'warning', text: toError(error).message, hint };
   }
 }
 

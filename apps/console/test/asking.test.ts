@@ -1,7 +1,7 @@
 import { listRunning } from '@svc/client/internal';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SLOW } from '../../../test/tier.ts';
-import { createAsking } from '../src/chart/asking.ts';
+import { createAsking } from '../src/chart/AskBar.tsx';
 import { type Engine, startEngine } from './engine.ts';
 
 /** Takes minutes, and reports its progress. */

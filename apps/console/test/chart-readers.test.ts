@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SLOW } from '../../../test/tier.ts';
 import { axisOf, type Range } from '../src/chart/axis.ts';
-import { bucketsOf } from '../src/chart/bucket.ts';
-import type { ChartReader } from '../src/chart/chart-reader.ts';
-import type { ChartSource } from '../src/chart/chart-source.ts';
-import { createMemoryReader } from '../src/chart/memory/memory-reader.ts';
-import { createSlices } from '../src/chart/memory/slices.ts';
+import { bucketsOf } from '../src/chart/ticks.ts';
+import type { ChartReader, ChartSource } from '../src/chart/chart-reader.ts';
+import { readCandles } from '../src/chart/load-chart.ts';
+import { createMemoryReader, createSlices } from '../src/chart/memory-reader.ts';
 import { createSqlReader } from '../src/chart/sql-reader.ts';
-import { parsePlan } from '../src/plan/plan.ts';
+import { parsePlan } from '../src/chart/PlanPane.tsx';
 import type { Aggregate } from '../src/state/tabs.ts';
-import { summarise } from '../src/summary/summarise.ts';
+import { summarise } from '../src/chart/summarise.ts';
 import { type Engine, fieldOf, rowsInMemory, startEngine } from './engine.ts';
 
 const ends: (() => Promise<void>)[] = [];
@@ -39,7 +38,7 @@ describe('SQL and rows in memory agree', () => {
   const AGGREGATES: Aggregate[] = ['sum', 'min', 'max'];
 
   test.each(AGGREGATES)('on the %s of bars', async (aggregate) => {
-    const values = { y: [fieldOf(source, 'fee'), fieldOf(source, 'id'), fieldOf(source, 'price')], aggregate };
+    const values = ['fee', 'id', 'price'].map((name) => ({ field: fieldOf(source, name), aggregate }));
     const answer = await sql.bars(fieldOf(source, 'name'), values, 30);
     expect(answer).toEqual(await memory.bars(fieldOf(source, 'name'), values, 30));
     expect(answer.groups).toHaveLength(30);
@@ -47,8 +46,8 @@ describe('SQL and rows in memory agree', () => {
   });
 
   test('on the most frequent values, the empty text and null among them', async () => {
-    const answer = await sql.top(fieldOf(source, 'name'), 6);
-    expect(answer).toEqual(await memory.top(fieldOf(source, 'name'), 6));
+    const answer = await sql.bars(fieldOf(source, 'name'), [], 6);
+    expect(answer).toEqual(await memory.bars(fieldOf(source, 'name'), [], 6));
     expect(new Set(answer.groups.slice(0, 2).map(({ key }) => key))).toEqual(new Set(['', null]));
   });
 
@@ -64,7 +63,7 @@ describe('SQL and rows in memory agree', () => {
     const x = fieldOf(source, name);
     const { range } = (await sql.extent(x))!;
     const bucket = bucketsOf(axisOf(x.type)!, range, most);
-    const values = { y: [fieldOf(source, 'fee')], aggregate: 'sum' as const };
+    const values = [{ field: fieldOf(source, 'fee'), aggregate: 'sum' as const }];
     const answer = await sql.buckets(x, values, bucket, range);
     expect(answer).toEqual(await memory.buckets(x, values, bucket, range));
     expect(answer.length).toBeGreaterThan(5);
@@ -77,12 +76,14 @@ describe('SQL and rows in memory agree', () => {
     const { range } = (await sql.extent(x))!;
     for (const most of [10, 100]) {
       const bucket = bucketsOf(axisOf(x.type)!, range, most);
-      expect(await sql.candles(x, ohlc, bucket, range)).toEqual(await memory.candles(x, ohlc, bucket, range));
+      const request = { x, ohlc, bucket, range };
+      expect(await readCandles(sql, request)).toEqual(await readCandles(memory, request));
     }
     const part: Range = { lo: range.lo, hi: BigInt(range.lo) + 400_000_000_000n };
-    const rows = await sql.candles(x, ohlc, undefined, part);
+    const request = { x, ohlc, bucket: undefined, range: part };
+    const rows = await readCandles(sql, request);
     expect(rows).toHaveLength(11);
-    expect(rows).toEqual(await memory.candles(x, ohlc, undefined, part));
+    expect(rows).toEqual(await readCandles(memory, request));
   });
 
   test('on the summaries of all columns', SLOW, async () => {

@@ -1,11 +1,10 @@
 import { keepRequest, writtenFrame } from '@svc/client/internal';
 import { signal } from '@preact/signals';
 import { type Api, createApi } from '../src/api/api.ts';
-import { askTable } from '../src/api/table.ts';
-import type { Field } from '../src/chart/chart-reader.ts';
-import type { ChartSource } from '../src/chart/chart-source.ts';
+import { askTable } from '../src/api/statements.ts';
+import type { ChartSource, Field } from '../src/chart/chart-reader.ts';
 import type { Ask } from '../src/chart/sql-reader.ts';
-import type { MemoryRows } from '../src/rows/memory-rows.ts';
+import type { MemoryRows } from '../src/rows/row-source.ts';
 import { startProcess } from '../../server/test/server-process.ts';
 
 /** A server with a frame, as the console sees both. */

@@ -1,18 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { distance, type Range } from '../src/chart/axis.ts';
-import type { ChartData } from '../src/chart/chart-data.ts';
-import type { ChartSource } from '../src/chart/chart-source.ts';
+import { distance, moved, type Range } from '../src/chart/axis.ts';
+import { type ChartData, loadChart } from '../src/chart/load-chart.ts';
+import type { ChartSource } from '../src/chart/chart-reader.ts';
 import { chosenColumns, type ChosenColumns } from '../src/chart/choose.ts';
-import { loadChart } from '../src/chart/load-chart.ts';
-import { createMemoryReader } from '../src/chart/memory/memory-reader.ts';
-import { createSlices } from '../src/chart/memory/slices.ts';
+import { createMemoryReader, createSlices } from '../src/chart/memory-reader.ts';
 import { pixelsOf, valueRange } from '../src/chart/pixels.ts';
 import { createSqlReader } from '../src/chart/sql-reader.ts';
 import { ticksOf } from '../src/chart/ticks.ts';
-import { moved } from '../src/chart/zoom.ts';
-import { filterSql, sortSql } from '../src/state/rows-sql.ts';
+import { filterSql, sortSql } from '../src/grid/sql-commands.ts';
 import type { ChartChoice } from '../src/state/tabs.ts';
-import { summarise } from '../src/summary/summarise.ts';
+import { summarise } from '../src/chart/summarise.ts';
 import { type Engine, rowsInMemory, startEngine } from './engine.ts';
 
 const ends: (() => Promise<void>)[] = [];

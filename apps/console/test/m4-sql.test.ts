@@ -1,16 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { axisOf, distance, type Place, type Range, shifted } from '../src/chart/axis.ts';
-import type { ChartReader, LinePoints } from '../src/chart/chart-reader.ts';
-import type { ChartSource } from '../src/chart/chart-source.ts';
-import { linesOfPixels } from '../src/chart/line-reader.ts';
-import { extentSql, m4Sql } from '../src/chart/m4-sql.ts';
-import { createMemoryReader } from '../src/chart/memory/memory-reader.ts';
-import { relationOf } from '../src/chart/relation.ts';
-import { createSlices } from '../src/chart/memory/slices.ts';
+import { axisOf, distance, type Place, placeFromText, type Range, shifted } from '../src/chart/axis.ts';
+import type { ChartReader, ChartSource } from '../src/chart/chart-reader.ts';
+import { type LinePoints, linesOfPixels, readLine } from '../src/chart/lines.ts';
 import { createSqlReader } from '../src/chart/sql-reader.ts';
-import { textReader } from '../src/chart/memory/value-text.ts';
-import { placeFromText } from '../src/chart/place-text.ts';
-import type { MemoryRows } from '../src/rows/memory-rows.ts';
+import { extentSql, m4Sql, relationOf } from '../src/chart/chart-sql.ts';
+import { createMemoryReader, createSlices, textReader } from '../src/chart/memory-reader.ts';
+import type { MemoryRows } from '../src/rows/row-source.ts';
 import { type Engine, fieldOf, rowsInMemory, startEngine } from './engine.ts';
 
 const ROWS = 1800;
@@ -139,7 +134,7 @@ test('a line through the points of M4 covers the same pixels as a line through a
     lo: shifted(extent.range.lo, distance(extent.range.lo, extent.range.hi) * 0.2),
     hi: shifted(extent.range.lo, distance(extent.range.lo, extent.range.hi) * 0.9),
   };
-  const { lines, isWhole } = await reader.line({ x, y, range, extent, width: WIDTH });
+  const { lines, isWhole } = await readLine(reader, { x, y, range, extent, width: WIDTH });
   expect(isWhole).toBe(false);
   const all = allPoints('t', 'v');
   const picture = covered(lines[0], range, WIDTH);
@@ -158,7 +153,7 @@ test('few rows are read as they are, with their gaps, and with the points on bot
   const extent = (await reader.extent(x))!;
   const range = { lo: shifted(extent.range.lo, 900), hi: shifted(extent.range.lo, 1200) };
   const request = { x, y, range, extent, width: 200 };
-  const answer = await reader.line(request);
+  const answer = await readLine(reader, request);
   expect(answer.isWhole).toBe(true);
   for (const [i, { places, texts }] of answer.lines.entries()) {
     const expected = allPoints('l', y[i].name).filter(({ place }) => place >= places[0] && place <= places.at(-1)!);
@@ -183,11 +178,11 @@ test.each([
   const length = distance(extent.range.lo, extent.range.hi);
   const range = { lo: shifted(extent.range.lo, length * from), hi: shifted(extent.range.lo, length * to) };
   const request = { x, y, range, extent, width: WIDTH };
-  const answer = await reader.line(request);
-  expect(answer).toEqual(await memory.line(request));
+  const answer = await readLine(reader, request);
+  expect(answer).toEqual(await readLine(memory, request));
   const by = { field: fieldOf(source, 's'), values: ['one', null] };
-  expect(await reader.line({ ...request, y: y.slice(0, 1), by })).toEqual(
-    await memory.line({ ...request, y: y.slice(0, 1), by }),
+  expect(await readLine(reader, { ...request, y: y.slice(0, 1), by })).toEqual(
+    await readLine(memory, { ...request, y: y.slice(0, 1), by }),
   );
 });
 
@@ -197,7 +192,7 @@ test('a range between two rows has the point before and the point after it', asy
   const reader = createSqlReader(source, engine.ask);
   const extent = (await reader.extent(x))!;
   const lo = BigInt(extent.range.lo);
-  const { lines } = await reader.line({ x, y, range: { lo: lo + 3001n, hi: lo + 3002n }, extent, width: 100 });
+  const { lines } = await readLine(reader, { x, y, range: { lo: lo + 3001n, hi: lo + 3002n }, extent, width: 100 });
   expect(lines[0].places).toEqual([lo + 3000n, lo + 3003n]);
 });
 
@@ -207,8 +202,8 @@ test('a line splits by the values of a column; null is one of them', async () =>
   const reader = createSqlReader(source, engine.ask);
   const extent = (await reader.extent(x))!;
   const request = { x, y: [fieldOf(source, 'w')], by, range: extent.range, extent, width: 4000 };
-  const answer = await reader.line(request);
-  expect(answer).toEqual(await memory.line(request));
+  const answer = await readLine(reader, request);
+  expect(answer).toEqual(await readLine(memory, request));
   expect(answer.lines.map(({ places }) => places.length)).toEqual([600, 600, 600]);
 });
 

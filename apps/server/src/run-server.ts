@@ -1,28 +1,26 @@
 import { readFileSync } from 'node:fs';
-import { homedir, hostname } from 'node:os';
+import { homedir, hostname, tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Config,
   describeSource,
+  type Finding,
   formatConfig,
   formatHelp,
   formatProblems,
+  isLoopback,
+  loadConfig,
   type LoadConfigResult,
   type LoadedConfig,
-  loadConfig,
 } from '@svc/config';
-import type { ChildLink } from '@svc/duckdb';
-import { type EarlyStart, startServerChild } from './early-start.ts';
+import { startChild } from '@svc/duckdb/internal';
+import { openAudit } from './observers/audit.ts';
 import { createLogObserver } from './observers/log-observer.ts';
 import { createLog, type Log } from './observers/log.ts';
-import { openAudit } from './observers/open-audit.ts';
-import { openConfiguredAuthenticator } from './parts/open-authenticator.ts';
-import { openConfiguredTls } from './parts/open-tls.ts';
+import { openConfiguredAuthenticator, openConfiguredTls } from './parts/open-credentials.ts';
+import { createStopSteps, startStopDeadline, waitForSignal } from './shutdown.ts';
 import type { RunningServer } from './start-server.ts';
-import { startWarnings } from './start-warnings.ts';
-import { createStopSteps, startStopDeadline } from './stop-steps.ts';
 import type { Traces } from './traces/open-traces.ts';
-import { waitForSignal } from './wait-for-signal.ts';
 
 /** The name in the environment variables (`SERVICE_…`) and the configuration file (`~/.service/`). */
 const NAME = 'service';
@@ -30,7 +28,7 @@ const EXIT = { ok: 0, cannotStart: 1, badConfiguration: 2 } as const;
 
 /** Options of `runServer`. */
 export interface RunOptions {
-  /** The command that the user typed, for the help. Default: `server`. */
+  /** The command of the user, for the help. Default: `server`. */
   readonly command?: string;
   /** Called when the server is ready. An exit code other than 0 stops it. */
   readonly onReady?: (addresses: ReadyAddresses) => Promise<number>;
@@ -45,32 +43,11 @@ export interface ReadyAddresses {
 
 /** Runs the server until a signal, or prints the help, version or configuration; resolves to the exit code. */
 export async function runServer(argv: readonly string[], options: RunOptions = {}): Promise<number> {
-  const { command = 'server', onReady } = options;
-  return serveOrPrint(argv, command, (loaded) => serve(loaded, onReady, startServerChild));
-}
-
-/** Like `runServer`, with what was started already. That is ended if no server starts. */
-export async function runEarly(argv: readonly string[], early: EarlyStart): Promise<number> {
-  try {
-    return await serveOrPrint(argv, 'server', (loaded) => serve(loaded, undefined, () => early.take()));
-  } finally {
-    await early.end();
-  }
-}
-
-async function serveOrPrint(
-  argv: readonly string[],
-  command: string,
-  run: (loaded: LoadedConfig) => Promise<number>,
-): Promise<number> {
   const isTerminal = process.stderr.isTTY;
   const loaded = loadConfig({ name: NAME, argv, env: process.env, homeDir: homedir(), isTerminal });
-  if (loaded.kind === 'config') return run(loaded);
-  if (loaded.kind === 'problems') {
-    process.stderr.write(formatProblems(loaded.problems));
-    return EXIT.badConfiguration;
-  }
-  process.stdout.write(textAskedFor(loaded, command));
+  if (loaded.kind === 'config') return serve(loaded, options.onReady);
+  if (loaded.kind === 'problems') return refuse(...loaded.problems);
+  process.stdout.write(textAskedFor(loaded, options.command ?? 'server'));
   return EXIT.ok;
 }
 
@@ -80,11 +57,12 @@ function textAskedFor(loaded: Exclude<LoadConfigResult, { kind: 'config' | 'prob
   return formatConfig(loaded);
 }
 
-async function serve(
-  loaded: LoadedConfig,
-  onReady: RunOptions['onReady'],
-  startChild: () => ChildLink,
-): Promise<number> {
+function refuse(...problems: readonly Finding[]): number {
+  process.stderr.write(formatProblems(problems));
+  return EXIT.badConfiguration;
+}
+
+async function serve(loaded: LoadedConfig, onReady: RunOptions['onReady']): Promise<number> {
   const { config, warnings } = loaded;
   const version = packageVersion();
   const log = createLog(config.logging, { service: 'svc', version, instance: hostname() });
@@ -94,19 +72,12 @@ async function serve(
       log.error(`${opened.problem.message} ${opened.problem.hint}`);
       return EXIT.cannotStart;
     }
-    process.stderr.write(formatProblems([opened.problem]));
-    return EXIT.badConfiguration;
+    return refuse(opened.problem);
   }
   const openedTls = await openConfiguredTls(loaded, log);
-  if ('problem' in openedTls) {
-    process.stderr.write(formatProblems([openedTls.problem]));
-    return EXIT.badConfiguration;
-  }
+  if ('problem' in openedTls) return refuse(openedTls.problem);
   const audit = await openAudit(loaded, log);
-  if ('problem' in audit) {
-    process.stderr.write(formatProblems([audit.problem]));
-    return EXIT.badConfiguration;
-  }
+  if ('problem' in audit) return refuse(audit.problem);
   for (const { source, message, hint } of warnings) log.warn(`${describeSource(source)}: ${message} ${hint}`);
   for (const sentence of startWarnings(config)) log.warn(sentence);
   // A signal may arrive as soon as a listener answers: the start finishes first.
@@ -119,7 +90,7 @@ async function serve(
     startStopDeadline({ steps, graceMs: drainMs + graceMs, log, exit: (code) => process.exit(code) });
   });
   // The child takes longest to start: start it first, and load the rest meanwhile.
-  const child = startChild();
+  const child = startChild({ tempDirectory: tmpdir() });
   const { isForOperator, startServer } = await import('./start-server.ts');
   try {
     const traces = await openConfiguredTraces(config, log, version);
@@ -127,7 +98,7 @@ async function serve(
     const starting = startServer(config, log, options);
     const server = await steps.run('the start', starting);
     const { httpUrl: http, grpcAddress: grpc, metricsUrl: metrics } = server;
-    // A server that was told to stop before it was ready has no traffic to drain.
+    // If it was told to stop before it was ready, it has no traffic to drain.
     const drainMs = isSignalled ? 0 : config.server.drain_delay_ms;
     const local = localUrl(http);
     const page = config.http.console ? `${local}/` : undefined;
@@ -155,7 +126,7 @@ async function failureOf(ready: Promise<number>): Promise<number> {
   return code === EXIT.ok ? new Promise<never>(() => {}) : code;
 }
 
-/** The URL of a listener for clients on this machine: one that listens on every address has no name of its own. */
+/** The URL of a listener for clients on this machine: one for every address has no name of its own. */
 function localUrl(url: string): string {
   return url.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:\d+$)/, '//localhost');
 }
@@ -167,7 +138,7 @@ async function openConfiguredTraces({ traces }: Config, log: Log, version: strin
   return openTraces(traces.otlp_url, traces, log, version);
 }
 
-/** Answers requests for some time in which load balancers notice that the server stops. */
+/** Answers requests while load balancers notice the stop. */
 async function drain(server: RunningServer, drainDelayMs: number, signal: string, log: Log): Promise<void> {
   if (drainDelayMs === 0) return;
   log.info('draining', { signal, drainDelayMs });
@@ -178,4 +149,42 @@ async function drain(server: RunningServer, drainDelayMs: number, signal: string
 function packageVersion(): string {
   const file: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
   return typeof file === 'object' && file !== null && 'version' in file ? String(file.version) : 'unknown';
+}
+
+/** Warnings at the start: who can reach the server, and if the frames are not durable. */
+export function startWarnings({ server, metrics, storage, auth, tls }: Config): readonly string[] {
+  const frames = openHosts([server.http_bind_address.host, server.grpc_host]);
+  const scraped = openHosts(metrics.enabled && metrics.bind_address !== undefined ? [metrics.bind_address.host] : []);
+  const warnings: string[] = [];
+  if (auth.mode === 'none') {
+    if (frames.length > 0) warnings.push(openTo(frames, tls, 'read and change every frame'));
+    if (scraped.length > 0) warnings.push(openTo(scraped, tls, 'read the metrics'));
+  } else if (tls.cert_file === undefined) {
+    const hosts = [...new Set([...frames, ...scraped])];
+    if (hosts.length > 0) {
+      warnings.push(`Tokens for ${hosts.join(' or ')} cross the network unencrypted: there is no TLS.`);
+    }
+  }
+  if (storage.parquet_path === undefined) {
+    warnings.push('Frames are kept in a temporary directory and are lost when this process ends.');
+  }
+  return warnings;
+}
+
+/** Returns the hosts for other machines. */
+function openHosts(hosts: readonly string[]): readonly string[] {
+  return [...new Set(hosts.filter((host) => !isLoopback(host)))];
+}
+
+function openTo(
+  hosts: readonly string[],
+  { client_ca_file: clientCa, client_certificates: certificates }: Config['tls'],
+  what: string,
+): string {
+  const isGuarded = clientCa !== undefined && certificates === 'required';
+  const named = hosts.join(' or ');
+  const who = isGuarded
+    ? `Every client of ${named} with a certificate of tls.client_ca_file`
+    : `Anyone who can reach ${named}`;
+  return `${who} can ${what}: there is no authentication.`;
 }

@@ -1,20 +1,17 @@
 import type { Authenticator } from '@svc/auth';
 import { type Config, formatAddress } from '@svc/config';
 import { type ChildLink, DirectoryFormatError, DirectoryInUseError } from '@svc/duckdb';
+import type { GrpcServer } from '@svc/grpc';
 import { openPort } from '@svc/grpc/internal';
-import type { Observer } from '@svc/service';
-import { untilAnswered } from './http/until-answered.ts';
-import { ListenError, listenError, listenHttp } from './listen-http.ts';
+import type { Observer, Service } from '@svc/service';
+import { ListenError, listenError, listenHttp, untilAnswered } from './http/listen.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
-import { createAccessLog } from './observers/access-log.ts';
-import { createLogObserver } from './observers/log-observer.ts';
+import { createAccessLog, createLogObserver, createSlowQueryLog } from './observers/log-observer.ts';
 import type { Log } from './observers/log.ts';
 import { sampleRefusals } from './observers/sample-refusals.ts';
-import { createSlowQueryLog } from './observers/slow-query-log.ts';
+import type { ListenerTls } from './parts/open-credentials.ts';
 import { openStore, StorageError } from './parts/open-store.ts';
-import type { ListenerTls } from './parts/open-tls.ts';
-import { shutdown } from './shutdown.ts';
-import type { StopSteps } from './stop-steps.ts';
+import { shutdown, type StopSteps } from './shutdown.ts';
 import type { Traces } from './traces/open-traces.ts';
 import { watchDescriptors } from './watch-descriptors.ts';
 
@@ -49,8 +46,8 @@ export interface StartOptions {
 
 /**
  * Creates the parts of the server from its configuration and starts both listeners. Modules are loaded while the engine
- * child starts, and those of gRPC after HTTP is up and has answered the clients that waited for it. The port of gRPC is
- * bound before HTTP answers: its clients wait for the modules.
+ * child starts, and those of gRPC after HTTP is up and has answered the clients in its queue. The port of gRPC is bound
+ * before HTTP answers: its clients wait for the modules.
  */
 export async function startServer(config: Config, log: Log, options: StartOptions): Promise<RunningServer> {
   const { version, authenticator, tls, audit, traces, child, steps } = options;
@@ -58,16 +55,14 @@ export async function startServer(config: Config, log: Log, options: StartOption
   const metrics = createMetrics(config.metrics, { version, hasCallers: authenticator !== undefined, descriptors });
   const refusals = sampleRefusals(createObserver(config, log, { traces, audit, metrics }));
   const { observe } = refusals;
-  const [opened, scheduler, { createConfiguredService }, { createHttpServers }] = await Promise.all([
-    openStore(config, { log, observe, child }),
-    config.scheduler.url === undefined ? undefined : import('./parts/open-scheduler.ts'),
+  const [opened, { createConfiguredService }, { createHttpServers }] = await Promise.all([
+    openStore(config, log, observe, child),
     import('./parts/create-configured-service.ts'),
-    import('./http/create-http-servers.ts'),
+    import('./http/create-http-server.ts'),
   ]);
-  const openScheduler = scheduler?.openScheduler;
   const store = descriptors.addFault(opened.store);
-  const parts = { ...opened, store, openScheduler, authenticator, observe, traces, tls: tls?.health };
-  const { service, tsdbConnections } = createConfiguredService(config, parts, version);
+  const parts = { ...opened, store, authenticator, observe, traces, tls: tls?.health };
+  const { service, tsdbConnections } = await createConfiguredService(config, parts, version);
   let isStarting = true;
   const servers = createHttpServers(config, service, { isStarting: () => isStarting, tls, metrics });
   const { http, connections, answerCache } = servers.main;
@@ -94,8 +89,7 @@ export async function startServer(config: Config, log: Log, options: StartOption
   });
   // Loading gRPC blocks the event loop for longer than a response takes.
   await untilAnswered(connections);
-  const { createConfiguredGrpc } = await import('./parts/create-configured-grpc.ts');
-  const grpc = createConfiguredGrpc(config, service, { tls, httpPort });
+  const grpc = await createGrpc(config, service, tls, httpPort);
   tls?.files.onChange(({ context }) => grpc.setSecureContext(context));
   metrics?.connect({
     service,
@@ -126,6 +120,32 @@ export async function startServer(config: Config, log: Log, options: StartOption
   };
 }
 
+/** Loads gRPC, and creates its server; it does not listen yet. */
+async function createGrpc(
+  config: Config,
+  service: Service,
+  tls: ListenerTls | undefined,
+  httpPort: number,
+): Promise<GrpcServer> {
+  const { createGrpcServer } = await import('@svc/grpc');
+  const { max_connections: maxConnections, first_request_timeout_ms: firstCallMs } = config.server;
+  const { max_message_bytes: maxMessageBytes, idle_timeout_ms: connectionIdleMs } = config.grpc;
+  const { idle_timeout_ms: idleTimeoutMs, min_body_bytes_per_second: minUploadBytesPerSecond } = config.http;
+  return createGrpcServer({
+    service,
+    httpPort,
+    idleTimeoutMs,
+    minUploadBytesPerSecond,
+    maxConnections,
+    firstCallMs,
+    maxMessageBytes,
+    connectionIdleMs,
+    // SQL for the database passes through HTTP only.
+    defaultEngine: config.sql.default_engine === 'scheduler' ? 'scheduler' : 'local',
+    ...(tls && { tls: { ...tls.options, ...tls.files.current.context }, onHandshakeFailure: tls.onFailure }),
+  });
+}
+
 /** Creates the observer of all events. */
 function createObserver(
   { logging }: Config,
@@ -133,7 +153,7 @@ function createObserver(
   { traces, audit, metrics }: Pick<StartOptions, 'audit' | 'traces'> & { readonly metrics: Metrics | undefined },
 ): Observer {
   return combineObservers([
-    // First: the time of a span is that of its event.
+    // First: a span ends at the time of its event.
     traces?.observe,
     createLogObserver(log),
     createSlowQueryLog(log, logging.slow_query_ms),
@@ -143,12 +163,12 @@ function createObserver(
   ]);
 }
 
-/** Whether an error keeps the server from starting and its operator can fix it. */
+/** True if an error keeps the server from starting and its operator can fix it. */
 export function isForOperator(error: unknown): error is Error {
   return [ListenError, DirectoryFormatError, DirectoryInUseError, StorageError].some((kind) => error instanceof kind);
 }
 
-/** Returns an observer that passes every event to several, in order. */
+/** Passes every event to several observers, in order. */
 function combineObservers(observers: readonly (Observer | undefined)[]): Observer {
   const all = observers.filter((observer) => observer !== undefined);
   return (event) => {

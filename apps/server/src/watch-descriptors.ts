@@ -26,22 +26,22 @@ const WARN_MS = 60_000;
 /** Opening any file shows if a descriptor is free. This one also has the limit, and takes 0.1 ms. */
 const PROBED_FILE = process.platform === 'linux' ? '/proc/self/limits' : devNull;
 
-/** Without the limit: anyone may ask whether the server is ready. */
+/** Without the limit: anyone may ask for the readiness. */
 const FAULT: StoreFault = {
   kind: 'out_of_files',
   message: 'The server has as many files and connections open as the system allows.',
 };
 
 /**
- * Checks once a second that a descriptor is free, and logs if not. Nothing else tells: without one, libuv closes new
- * connections and reports no error.
+ * Tries once a second to open a file, and logs a failure. Nothing else tells: without a free descriptor, libuv closes
+ * new connections and reports no error.
  */
 export function watchDescriptors(log: Log): Descriptors {
   let limit: number | undefined;
   let isExhausted = false;
   let exhaustedSeconds = 0;
   let warnedAtMs = -Infinity;
-  /** A recovery is logged only after a warning: clients that come and go must not fill the log. */
+  /** A recovery is logged only after a warning: clients coming and going must not fill the log. */
   let isWarned = false;
 
   function probe(): void {

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type AuditFile, type AuditLine, openAuditFile } from '../src/observers/audit-file.ts';
+import { type AuditFile, type AuditLine, openAuditFile } from '../src/observers/audit.ts';
 import { testFile } from './server-process.ts';
 
 function lineOf(number: number): AuditLine {
@@ -93,7 +93,7 @@ test('lines beyond those that may wait are reported at once', { tags: ['slow'] }
 
 test('an exit that waits for nothing loses no line', () => {
   const path = newPath();
-  const source = new URL('../dist/observers/audit-file.js', import.meta.url).href;
+  const source = new URL('../dist/observers/audit.js', import.meta.url).href;
   const program = `
     const { openAuditFile } = await import(${JSON.stringify(source)});
     const file = await openAuditFile(${JSON.stringify(path)}, { onFailure: () => {} });

@@ -1,8 +1,8 @@
-import { PERMISSIONS } from '@svc/auth';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PERMISSIONS } from '@svc/auth';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { AuditLine } from '../src/observers/audit-file.ts';
+import type { AuditLine } from '../src/observers/audit.ts';
 import { bearer, callersFileOf, createCaller } from './callers.ts';
 import { runToEnd, type ServerProcess, startProcess, testFile } from './server-process.ts';
 import { startUpstream } from './upstream.ts';
@@ -213,8 +213,7 @@ test('without a file the lines are in the log, at every level', async () => {
   const logging = await startProcess({ args: ['--log-level', 'off'], env });
   const headers = { authorization: bearer(callers.all.token), 'x-request-id': 'put-1' };
   await logging.put('a', [{ id: 1 }], { headers });
-  expect(await logging.logged(({ message }) => message === 'audit')).toMatchObject({
-    requestId: 'put-1',
+  expect(await logging.logged(({ message, requestId }) => message === 'audit' && requestId === 'put-1')).toMatchObject({
     tenant: 'alpha',
     caller: idOf(callers.all),
     operation: 'putFrame',

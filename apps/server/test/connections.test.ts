@@ -5,7 +5,7 @@ import { createMemoryStore } from '@svc/frames';
 import { createService } from '@svc/service';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Connections } from '../src/http/connections.ts';
-import { createHttpServers } from '../src/http/create-http-servers.ts';
+import { createHttpServers } from '../src/http/create-http-server.ts';
 
 async function listen(): Promise<{ readonly port: number; readonly connections: Connections }> {
   const loaded = loadConfig({ name: 'service', argv: [], env: {}, homeDir: '' });

@@ -4,7 +4,16 @@ import { connect } from 'node:net';
 import { flight, FrameServiceDefinition } from '@svc/proto';
 import { createChannel, createClient } from 'nice-grpc';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { dataFrame, grpcHeaders, PREFACE, rstStream, SETTINGS } from './http2-frames.ts';
+import {
+  countTrailers,
+  dataFrame,
+  grpcHeaders,
+  newHeaders,
+  PREFACE,
+  rstStream,
+  sameHeaders,
+  SETTINGS,
+} from './http2-frames.ts';
 import { CAN_MEASURE, MAX_BLOCK_MS, type MeasuredServer, startMeasured } from './measured-server.ts';
 
 const LIST = `/${FrameServiceDefinition.fullName}/ListFrames`;
@@ -13,15 +22,17 @@ const HANDSHAKE = `/${flight.FlightServiceDefinition.fullName}/Handshake`;
 const EMPTY_MESSAGE = Buffer.alloc(5);
 const GREETING = Buffer.concat([PREFACE, SETTINGS]);
 
-/** Calls that their client cancels at once. */
-const cancelled = (count: number): Buffer =>
+/** Calls with further headers, which their client may cancel at once. */
+const calls = (count: number, { headers = 0, isCancelled = false }): Buffer =>
   Buffer.concat(
     Array.from({ length: count }, (_, i) => 2 * i + 1).flatMap((stream) => [
-      grpcHeaders(LIST, stream),
+      grpcHeaders(LIST, stream, stream === 1 ? newHeaders(headers) : sameHeaders(headers)),
       dataFrame(EMPTY_MESSAGE, { stream, isLast: true }),
-      rstStream(stream),
+      ...(isCancelled ? [rstStream(stream)] : []),
     ]),
   );
+const cancelled = (count: number, headers = 0): Buffer => calls(count, { headers, isCancelled: true });
+const CALLS_100 = calls(100, { headers: 100 });
 
 /** A call with a message of 60,000 bytes, each in a frame of its own. */
 const bytewise = Buffer.concat([
@@ -57,6 +68,10 @@ describe.runIf(CAN_MEASURE)('frames of HTTP/2', () => {
     test.each([
       ['1,000 cancelled calls with the greeting', [Buffer.concat([GREETING, cancelled(1000)])]],
       ['1,000 cancelled calls after the greeting', [GREETING, cancelled(1000)]],
+      ['127 cancelled calls of 110 headers with the greeting', [Buffer.concat([GREETING, cancelled(127, 110)])]],
+      ['127 cancelled calls of 110 headers after the greeting', [GREETING, cancelled(127, 110)]],
+      ['100 open calls of 106 headers with the greeting', [Buffer.concat([GREETING, CALLS_100])]],
+      ['100 open calls of 106 headers after the greeting', [GREETING, CALLS_100]],
       ['60,000 frames of one byte with the greeting', [Buffer.concat([GREETING, bytewise])]],
       ['60,000 frames of one byte after the greeting', [GREETING, bytewise]],
     ])('%s close the connection', async (_, parts) => {
@@ -74,15 +89,31 @@ describe.runIf(CAN_MEASURE)('frames of HTTP/2', () => {
     const send10 = async (): Promise<void> => {
       const session = http2.connect(`http://${server.grpcAddress}`);
       const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' };
-      const calls = Array.from({ length: 10 }, async () => {
+      const uploads = Array.from({ length: 10 }, async () => {
         const stream = session.request(headers).on('error', () => undefined);
         stream.resume().end(Buffer.alloc(10_000 * EMPTY_MESSAGE.length));
         await once(stream, 'end');
       });
-      await Promise.all(calls);
+      await Promise.all(uploads);
       session.destroy();
     };
     expect(await server.longestBlock(send10)).toBeLessThanOrEqual(MAX_BLOCK_MS);
+  });
+
+  test.each([
+    ['with', [Buffer.concat([GREETING, calls(100, { headers: 40 })])]],
+    ['after', [GREETING, calls(100, { headers: 40 })]],
+  ])('100 calls of 46 headers %s the greeting are answered', async (_, parts) => {
+    const socket = connect(Number(server.grpcAddress.split(':')[1]), '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    let received = Buffer.alloc(0);
+    socket.on('data', (bytes: Buffer) => (received = Buffer.concat([received, bytes])));
+    for (const part of parts) {
+      const { length } = received;
+      socket.write(part);
+      await expect.poll(() => received.length).toBeGreaterThan(length);
+    }
+    await expect.poll(() => countTrailers(received)).toBe(100);
   });
 
   test('a client that cancels 50 of 100 calls keeps its connection, and the others are answered', async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import http2 from 'node:http2';
 import { gzipSync } from 'node:zlib';
 import { streamFromTable } from '@svc/frames';
-import { encodeArrowMessages } from '@svc/frames/internal';
+import { encodeArrowMessages } from '@svc/frames/ipc';
 import {
   Any,
   flight,

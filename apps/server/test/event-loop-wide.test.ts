@@ -16,6 +16,8 @@ async function* update(query: string) {
 
 /** Declarations of columns that cannot be read. */
 const DECLARED: Readonly<Record<string, () => string>> = {
+  '10,000 columns, of which the last has a key': () =>
+    `${Array.from({ length: 9999 }, (_, i) => `"column ${i}" decimal(18, 2) null`).join()}, a int primary key`,
   'a column type with 500 kB of blanks': () => `a double${' '.repeat(500_000)}x`,
   'a column type with 1 MB of parentheses': () => `a ${'()'.repeat(500_000)}`,
   'a column type with 60 kB of texts, of 10': () =>

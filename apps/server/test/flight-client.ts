@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import { streamFromTable } from '@svc/frames';
-import { encodeArrowMessages } from '@svc/frames/internal';
+import { encodeArrowMessages } from '@svc/frames/ipc';
 import { Any, flight, flightSql } from '@svc/proto';
 import { Table, vectorFromArray } from 'apache-arrow';
 import { createChannel, createClient } from 'nice-grpc';
@@ -22,7 +22,8 @@ export async function startFlight(env: Readonly<Record<string, string>> = {}, ar
   return { server, address, client: createClient(flight.FlightServiceDefinition, channel) };
 }
 
-type FlightClient = Awaited<ReturnType<typeof startFlight>>['client'];
+/** A Flight client. */
+export type FlightClient = Awaited<ReturnType<typeof startFlight>>['client'];
 
 async function* upload(handle: string, bytes: number) {
   const table = new Table({ x: vectorFromArray(Float64Array.from({ length: bytes / 8 }, (_, row) => row)) });

@@ -22,8 +22,8 @@ export function rstStream(stream: number): Buffer {
 /** Asks for an answer. */
 export const PING = http2Frame(6, 0, new Uint8Array(8));
 
-/** The headers of a gRPC call on a stream. */
-export function grpcHeaders(path: string, stream = 1): Buffer {
+/** The headers of a gRPC call on a stream, and further bytes of HPACK. */
+export function grpcHeaders(path: string, stream = 1, more: Uint8Array = new Uint8Array(0)): Buffer {
   const fields = [
     [':method', 'POST'],
     [':scheme', 'http'],
@@ -35,7 +35,19 @@ export function grpcHeaders(path: string, stream = 1): Buffer {
   // HPACK: literal fields with literal names, none of them longer than 126 bytes.
   const text = (value: string): Buffer => Buffer.from([value.length, ...Buffer.from(value)]);
   const block = fields.flatMap(([name = '', value = '']) => [Buffer.of(0), text(name), text(value)]);
-  return http2Frame(1, stream, Buffer.concat(block), END_HEADERS);
+  return http2Frame(1, stream, Buffer.concat([...block, more]), END_HEADERS);
+}
+
+/** Headers of different names in HPACK, which the server remembers. */
+export function newHeaders(count: number): Buffer {
+  const text = (value: string): Buffer => Buffer.from([value.length, ...Buffer.from(value)]);
+  return Buffer.concat(Array.from({ length: count }, (_, i) => [Buffer.of(0x40), text(`h${i}`), text('')]).flat());
+}
+
+/** The remembered headers, which take a byte or two each. */
+export function sameHeaders(count: number): Buffer {
+  const index = (i: number): number[] => (i < 127 ? [0x80 | i] : [0xff, i - 127]);
+  return Buffer.from(Array.from({ length: count }, (_, i) => index(62 + i)).flat());
 }
 
 /** One gRPC message on stream 1, with which the client half-closes the call if `isLast`. */
@@ -58,12 +70,13 @@ export function goawayCode(bytes: Buffer): number | undefined {
   return undefined;
 }
 
-/** Whether the bytes of a server contain headers that end a stream. */
-export function hasTrailers(bytes: Buffer): boolean {
+/** Counts the headers that end a stream among the bytes of a server. */
+export function countTrailers(bytes: Buffer): number {
+  let count = 0;
   for (let at = 0; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) {
-    if (bytes[at + 3] === 1 && ((bytes[at + 4] ?? 0) & END_STREAM) !== 0) return true;
+    if (bytes[at + 3] === 1 && ((bytes[at + 4] ?? 0) & END_STREAM) !== 0) count += 1;
   }
-  return false;
+  return count;
 }
 
 const END_STREAM = 1;

@@ -3,7 +3,7 @@ import { createServer, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { JoinedBody } from '../src/http/joined-body.ts';
+import { JoinedBody } from '../src/http/create-http-server.ts';
 
 /** Sends a body in chunks of these lengths; returns what arrives. */
 async function send(lengths: readonly number[], headers: Readonly<Record<string, string>> = {}) {

@@ -6,9 +6,9 @@ import { createService } from '@svc/service';
 import type { TsdbProxy } from '@svc/tsdb-proxy';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { SLOW } from '../../../test/tier.ts';
 import { createMetricsObserver } from '../src/metrics/metrics-observer.ts';
 import { createRegistry, type Registry } from '../src/metrics/registry.ts';
+import { SLOW } from '../../../test/tier.ts';
 
 const MAX_SERIES = 2000;
 

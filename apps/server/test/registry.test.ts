@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { METRICS } from '../src/metrics/metric-table.ts';
-import { metricsFormat } from '../src/metrics/metrics-endpoint.ts';
+import { metricsFormat } from '../src/metrics/metrics.ts';
 import { createRegistry, type Registry } from '../src/metrics/registry.ts';
 
 const textOf = (registry: Registry, format: 'openmetrics' | 'prometheus'): string =>

@@ -5,7 +5,7 @@ import { createMemoryStore, parseHandle } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
 import { createService, type Service, type ServiceEvent } from '@svc/service';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createHttpServers } from '../src/http/create-http-servers.ts';
+import { createHttpServers } from '../src/http/create-http-server.ts';
 import { sendRaw } from './server-process.ts';
 
 const events: ServiceEvent[] = [];

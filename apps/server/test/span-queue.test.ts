@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { SendResult } from '../src/traces/send-spans.ts';
-import { createSpanQueue, type SpanQueueOptions } from '../src/traces/span-queue.ts';
-import type { Span } from '../src/traces/span.ts';
+import { createSpanQueue, type SpanQueueOptions } from '../src/traces/open-traces.ts';
+import type { SendResult, Span } from '../src/traces/send-spans.ts';
 import { deferred } from './upstream.ts';
 
 const OK: SendResult = { canRetry: false, rejected: 0 };

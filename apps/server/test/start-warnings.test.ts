@@ -1,6 +1,6 @@
 import { loadConfig } from '@svc/config';
 import { expect, test } from 'vitest';
-import { startWarnings } from '../src/start-warnings.ts';
+import { startWarnings } from '../src/run-server.ts';
 
 const LOCAL = { SERVICE_HTTP_BIND_ADDRESS: '127.0.0.1:0', SERVICE_GRPC_HOST: '127.0.0.1' };
 const TLS = { SERVICE_TLS_CERT_FILE: '/c', SERVICE_TLS_KEY_FILE: '/k' };

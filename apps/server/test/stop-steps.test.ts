@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createLog, type Log } from '../src/observers/log.ts';
-import { createStopSteps, startStopDeadline, STORE_STEP } from '../src/stop-steps.ts';
+import { createStopSteps, startStopDeadline, STORE_STEP } from '../src/shutdown.ts';
 
 const never = (): Promise<void> => new Promise(() => {});
 const done = (): Promise<void> => Promise.resolve();

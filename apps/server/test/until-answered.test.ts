@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { untilAnswered } from '../src/http/until-answered.ts';
+import { untilAnswered } from '../src/http/listen.ts';
 
 /** Connections whose counts follow a list, one entry for each time they are read; the last one stays. */
 function countsOf(accepted: readonly number[], inFlight: readonly number[]) {

@@ -1,5 +1,5 @@
 import { encodeArrowStream, streamFromTable } from '@svc/frames';
-import { encodeArrowMessages } from '@svc/frames/internal';
+import { encodeArrowMessages } from '@svc/frames/ipc';
 import { flight, flightSql, packFlightSql } from '@svc/proto';
 import { Table, vectorFromArray } from 'apache-arrow';
 import { createChannel, createClient } from 'nice-grpc';

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Caller } from '@svc/frames';
-import type { AuthEvent } from './auth-event.ts';
+import type { AuthEvent } from './watch-files.ts';
 import { openAuthenticator } from './authenticator.ts';
-import { createToken, formatToken, hashSecret, parseToken, type Token } from './token.ts';
+import { createToken, formatToken, hashSecret, parseToken, type Token } from './callers-file.ts';
 
 const reader = createToken();
 const expired = createToken();

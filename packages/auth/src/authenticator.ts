@@ -1,25 +1,27 @@
 import type { Caller } from '@svc/frames';
-import type { AuthEvent } from './auth-event.ts';
+import { type AuthEvent, type WatchedFiles, watchFiles } from './watch-files.ts';
 import {
   type Callers,
-  CallersFileError,
-  MAX_CALLERS_FILE_BYTES,
-  parseCallers,
+  hasHash,
+  loadCallers,
+  parseToken,
+  type TenantLimits,
+  type Token,
   type TokenCaller,
 } from './callers-file.ts';
-import { checkCertificate } from './client-certificate.ts';
-import { type Credentials, parseAuthorization, unauthenticated } from './credentials.ts';
-import type { KeySet, KeySetOptions } from './jwks.ts';
-import type { JwtRules, JwtVerifier } from './jwt.ts';
-import { createProvedCallers, type Proof } from './proved-callers.ts';
-import { FileError, readTextFile } from './read-text-file.ts';
-import type { TenantLimits } from './tenant-limits.ts';
-import { hasHash, parseToken, type Token } from './token.ts';
-import { type WatchedFiles, watchFiles } from './watch-files.ts';
+import {
+  checkCertificate,
+  createProvedCallers,
+  type Credentials,
+  parseAuthorization,
+  type Proof,
+  unauthenticated,
+} from './credentials.ts';
+import type { JwtRules, JwtVerifier, KeySet, KeySetOptions } from './jwt.ts';
 
 /** Finds out who sent a request. */
 export interface Authenticator {
-  /** Returns the caller that the credentials prove. Throws `unauthenticated` if they prove none. */
+  /** Returns the caller behind the credentials. Throws `unauthenticated` if they prove none. */
   authenticate(credentials: Credentials): Caller | Promise<Caller>;
   /** Returns the current limits of a tenant; undefined if it has none. Default: no tenant has limits. */
   limitsOf?(tenant: string): TenantLimits | undefined;
@@ -115,12 +117,12 @@ function callerOf(
   return proof.caller;
 }
 
-/** Loads the library for JWTs only if there are any: that takes as long as the rest of the package. */
+/** Loads the library for JWTs only if there are any: loading takes as long as the rest of the package. */
 async function openJwts(
   { jwks: source, ca, ...rules }: JwtOptions,
   watching: Pick<KeySetOptions, 'now' | 'onEvent' | 'pollMs'>,
 ): Promise<{ readonly keys: KeySet; readonly verify: JwtVerifier }> {
-  const [{ openKeySet }, { createJwtVerifier }] = await Promise.all([import('./jwks.ts'), import('./jwt.ts')]);
+  const { createJwtVerifier, openKeySet } = await import('./jwt.ts');
   const keys = await openKeySet({ source, ca, ...watching });
   return { keys, verify: createJwtVerifier(keys, rules, watching.now) };
 }
@@ -139,19 +141,7 @@ function watchCallers(
   });
 }
 
-/** Reads and parses a callers file. Throws `CallersFileError`, with the path in its message. */
-export async function loadCallers(path: string): Promise<Callers> {
-  try {
-    return parseCallers(await readTextFile(path, MAX_CALLERS_FILE_BYTES));
-  } catch (error) {
-    if (!(error instanceof CallersFileError || error instanceof FileError)) throw error;
-    throw new CallersFileError(`The callers file ${JSON.stringify(path)} cannot be used. ${error.message}`, {
-      cause: error,
-    });
-  }
-}
-
-/** Compared with if the id is unknown, so that an unknown id takes as long as a wrong secret. */
+/** Compared with if the id is unknown: an unknown id takes as long as a wrong secret. */
 const NO_HASH = Buffer.alloc(32);
 
 function checkToken(caller: TokenCaller | undefined, { secret }: Token, nowMs: number): Proof {

@@ -10,30 +10,42 @@
  * caller.permissions.has('write'); // false
  * ```
  */
-export type { AuthEvent } from './auth-event.ts';
-export {
-  type Authenticator,
-  type AuthenticatorOptions,
-  type JwtOptions,
-  loadCallers,
-  openAuthenticator,
-} from './authenticator.ts';
+export { type AuthEvent, isKeySetUrl, KeySetError } from './watch-files.ts';
+export { type Authenticator, type AuthenticatorOptions, type JwtOptions, openAuthenticator } from './authenticator.ts';
 export { type Caller, type Permission, PERMISSIONS } from '@svc/frames';
-export { isTenant } from './caller.ts';
-export { type Callers, CallersFileError, parseCallers, type TokenCaller } from './callers-file.ts';
-export { clientCertificateOf } from './client-certificate.ts';
-export { addToken, type NewToken, removeToken } from './edit-callers.ts';
 export {
   type ClientCertificate,
+  clientCertificateOf,
   type Credentials,
+  isTenant,
   parseAuthorization,
   permissionDenied,
   unauthenticated,
 } from './credentials.ts';
-export { isKeySetUrl, KeySetError } from './key-set-source.ts';
+export {
+  addToken,
+  type Callers,
+  CallersFileError,
+  createToken,
+  formatToken,
+  hashSecret,
+  loadCallers,
+  type NewToken,
+  parseCallers,
+  removeToken,
+  type TenantLimits,
+  type Token,
+  type TokenCaller,
+} from './callers-file.ts';
 export type { JwtRules } from './jwt.ts';
-export type { TenantLimits } from './tenant-limits.ts';
-export { createToken, formatToken, hashSecret, type Token } from './token.ts';
-export { openTlsFiles, type OpenTlsFilesOptions, type WatchedTlsFiles } from './open-tls-files.ts';
-export { loadTlsFiles, TlsFileError, type TlsFiles, type TlsFileSetting, type TlsFilesOptions } from './tls-files.ts';
-export type { HandshakeFailure } from './track-handshakes.ts';
+export {
+  loadTlsFiles,
+  openTlsFiles,
+  type OpenTlsFilesOptions,
+  TlsFileError,
+  type TlsFiles,
+  type TlsFileSetting,
+  type TlsFilesOptions,
+  type WatchedTlsFiles,
+} from './tls-files.ts';
+export type { HandshakeFailure } from './limit-connections.ts';

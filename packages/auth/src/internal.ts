@@ -10,11 +10,14 @@
  * trackHandshakes(server, { onFailure: ({ address, code }) => console.log(address, code) });
  * ```
  */
-export { TENANT_RULE } from './caller.ts';
+export { TENANT_RULE } from './credentials.ts';
 export {
   type ConnectionLimitOptions,
   type FindConnection,
+  type Handshakes,
   limitConnections,
   type LimitedConnection,
+  type PlainClient,
+  trackHandshakes,
+  type TrackHandshakesOptions,
 } from './limit-connections.ts';
-export { type Handshakes, type PlainClient, trackHandshakes, type TrackHandshakesOptions } from './track-handshakes.ts';

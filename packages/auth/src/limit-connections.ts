@@ -1,4 +1,5 @@
 import { isIPv6, type Server, type Socket } from 'node:net';
+import type { Server as TlsServer } from 'node:tls';
 
 /** Options of `limitConnections`. */
 export interface ConnectionLimitOptions {
@@ -18,7 +19,7 @@ export interface LimitedConnection {
   isBusy: () => boolean;
   /** Closes an idle connection. Default: destroys the socket. */
   close: () => void;
-  /** Tells that a request of the client was accepted. */
+  /** A request of the client was accepted. */
   prove(): void;
 }
 
@@ -39,7 +40,7 @@ interface Group {
 }
 
 /**
- * Limits the connections of a server so that no client can occupy all of them. A connection is new until its first accepted
+ * Limits the connections of a server: no client can occupy all of them. A connection is new until its first accepted
  * request, and is closed if that takes too long. If there is no slot for a client, the oldest new connection of the network
  * with the most new ones is closed; if there is none, an idle one of a network with more connections than the client's. If
  * there is none either, the client is refused. Call it after the other listeners for `connection` are added: a refused
@@ -125,11 +126,11 @@ export function limitConnections(server: Server, options: ConnectionLimitOptions
   return (socket) => connections.get(keyOf(socket));
 }
 
-/** Connections that were told to close, and may stay for a moment above the limit. */
+/** The most closing connections: they may stay for a moment above the limit. */
 const MAX_LEAVING = 100;
 
 /** A TLS socket and the socket below it have the same key. */
-export function keyOf({ remoteAddress, remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): string {
+function keyOf({ remoteAddress, remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
@@ -143,4 +144,61 @@ export function networkOf(address: string): string {
   const after = tail === undefined || tail === '' ? [] : tail.split(':');
   const zeros = Array.from({ length: 8 - before.length - after.length }, () => '0');
   return [...before, ...zeros, ...after].slice(0, 4).join(':');
+}
+
+/** The connections of a TLS server whose handshake is not complete. */
+export interface Handshakes {
+  /** Closes them: Node waits for them when the server closes. */
+  destroy(): void;
+}
+
+/** Options of `trackHandshakes`. */
+export interface TrackHandshakesOptions {
+  /** Called when a handshake fails. Default: nothing happens; the connection is closed in any case. */
+  readonly onFailure?: ((failure: HandshakeFailure) => void) | undefined;
+  /** What to send to a client without TLS; it ends the connection. Undefined, and the default: nothing. */
+  readonly plainAnswer?: ((client: PlainClient) => string | Uint8Array | undefined) | undefined;
+}
+
+/** A failed handshake. */
+export interface HandshakeFailure {
+  /** The code of OpenSSL or of the system. */
+  readonly code: string;
+  readonly address: string | undefined;
+}
+
+/** A client without TLS: its first bytes are a common request of HTTP/1.1, or anything else. */
+export type PlainClient = 'http1' | 'other';
+
+/** The codes of OpenSSL for a first message other than TLS. */
+const NOT_TLS: ReadonlyMap<string, PlainClient> = new Map([
+  ['ERR_SSL_HTTP_REQUEST', 'http1'],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'other'],
+]);
+
+/** Tracks the handshakes of a server from their start. Call it before the server listens. */
+export function trackHandshakes(server: TlsServer, options: TrackHandshakesOptions = {}): Handshakes {
+  const { onFailure, plainAnswer } = options;
+  const pending = new Map<string, Socket>();
+  server.on('connection', (socket: Socket) => {
+    const key = keyOf(socket);
+    pending.set(key, socket);
+    socket.once('close', () => {
+      if (pending.get(key) === socket) pending.delete(key);
+    });
+  });
+  server.on('secureConnection', (socket) => pending.delete(keyOf(socket)));
+  server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
+    const code = error.code ?? error.message;
+    onFailure?.({ code, address: socket.remoteAddress });
+    // The TCP connection below is still open and can carry a plain answer.
+    const client = NOT_TLS.get(code);
+    const answer = client && plainAnswer?.(client);
+    if (answer !== undefined) pending.get(keyOf(socket))?.end(answer);
+  });
+  return {
+    destroy() {
+      for (const socket of pending.values()) socket.destroy();
+    },
+  };
 }

@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createTestAuthority } from '../../../tools/test-certificates.js';
-import type { AuthEvent } from './auth-event.ts';
-import { openTlsFiles } from './open-tls-files.ts';
-import { loadTlsFiles, TlsFileError } from './tls-files.ts';
+import type { AuthEvent } from './watch-files.ts';
+import { loadTlsFiles, openTlsFiles, TlsFileError } from './tls-files.ts';
 
 const DAY_MS = 86_400_000;
 const authority = await createTestAuthority();

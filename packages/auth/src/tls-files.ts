@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions, type SecureVersion } from 'node:tls';
-import { FileError, readTextFile } from './read-text-file.ts';
+import { type AuthEvent, FileError, readTextFile, watchFiles } from './watch-files.ts';
 
 /** The settings of the files of TLS. */
 export type TlsFileSetting = 'cert_file' | 'key_file' | 'client_ca_file';
@@ -11,7 +11,7 @@ export interface TlsFilesOptions {
   readonly certFile: string;
   /** PEM: the private key of the certificate, not encrypted. */
   readonly keyFile: string;
-  /** PEM: the authorities that sign the certificates of clients. Default: clients are not asked for a certificate. */
+  /** PEM: the authorities behind the certificates of clients. Default: clients are not asked for a certificate. */
   readonly clientCaFile?: string | undefined;
   /** The lowest version of TLS. Default 1.2. */
   readonly minVersion?: '1.2' | '1.3' | undefined;
@@ -27,10 +27,10 @@ export interface TlsFiles {
   readonly expires: Date;
 }
 
-/** A file of TLS that cannot be used. The message is for the operator and quotes no part of a key. */
+/** An unusable file of TLS. The message is for the operator and quotes no part of a key. */
 export class TlsFileError extends Error {
   override readonly name = 'TlsFileError';
-  /** The setting that names the file. */
+  /** The setting of the file. */
   readonly setting: TlsFileSetting;
 
   constructor(setting: TlsFileSetting, path: string, reason: string, options?: ErrorOptions) {
@@ -121,4 +121,57 @@ function privateKeyOf(path: string, pem: string): KeyObject {
 function reasonOf(error: unknown): string {
   if (error instanceof Error && 'reason' in error && typeof error.reason === 'string') return error.reason;
   return error instanceof Error ? error.message : String(error);
+}
+
+/** The files of TLS, read again when they change. */
+export interface WatchedTlsFiles {
+  /** The last usable files. */
+  readonly current: TlsFiles;
+  /** True if the files have changed since and cannot be used. */
+  readonly isStale: boolean;
+  /** Calls the listener with every later set of usable files. */
+  onChange(listener: (files: TlsFiles) => void): void;
+  close(): void;
+}
+
+/** Options of `openTlsFiles`. */
+export interface OpenTlsFilesOptions extends TlsFilesOptions {
+  /** Called when changed files were read, or could not be used. Default: none. */
+  readonly onEvent?: ((event: AuthEvent) => void) | undefined;
+  /** How often to look for changes, in milliseconds. Default 1000. */
+  readonly pollMs?: number | undefined;
+}
+
+/**
+ * Reads the files of TLS, and again when one of them changes. If they cannot be used then, such as a certificate without
+ * its key, those from before stay in force. Throws `TlsFileError` if they cannot be used now.
+ */
+export async function openTlsFiles(options: OpenTlsFilesOptions): Promise<WatchedTlsFiles> {
+  const { certFile, keyFile, clientCaFile, onEvent = () => {}, pollMs } = options;
+  const listeners: ((files: TlsFiles) => void)[] = [];
+  let isStale = false;
+  const files = await watchFiles({
+    paths: [certFile, keyFile, ...(clientCaFile === undefined ? [] : [clientCaFile])],
+    load: () => loadTlsFiles(options),
+    onChange: (loaded) => {
+      isStale = false;
+      for (const listener of listeners) listener(loaded);
+      onEvent({ kind: 'certificate_loaded', path: certFile, expires: loaded.expires });
+    },
+    onFailure: (error) => {
+      isStale = true;
+      onEvent({ kind: 'certificate_refused', reason: error instanceof Error ? error.message : String(error) });
+    },
+    pollMs,
+  });
+  return {
+    get current() {
+      return files.current;
+    },
+    get isStale() {
+      return isStale;
+    },
+    onChange: (listener) => void listeners.push(listener),
+    close: () => files.close(),
+  };
 }

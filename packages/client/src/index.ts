@@ -9,27 +9,28 @@
  * for await (const row of await client.read('trades')) console.log(row.symbol);
  * ```
  */
-export type { Client } from './client.ts';
-export { ClientError, type ClientErrorDetails, type FailureCode } from './http/client-error.ts';
-export { type ClientOptions, createClient } from './create-client.ts';
-export type { ByteStream } from './http/response-body.ts';
-export type { RequestBody } from './http/request-body.ts';
-export type { ClientRequest, ClientResponse, Transport } from './http/request.ts';
-export type { TransportOptions } from './http/transport.ts';
-export type { Longs } from './json/exact-json.ts';
-export type { ArrowLibrary } from './load-arrow.ts';
 export type {
   CallOptions,
+  EngineName,
+  FrameInfo,
   KeepOptions,
+  ListedFrame,
   ListOptions,
   QueryOptions,
   RowOptions,
+  RunningQuery,
   SelectOptions,
+  ServerInfo,
   StreamOptions,
   UploadOptions,
   WriteOptions,
+  WrittenFrame,
 } from './options.ts';
-export type { Result } from './result.ts';
-export type { Column, Row, Value } from './json/table-types.ts';
-export type { EngineName, FrameInfo, ListedFrame, RunningQuery, ServerInfo, WrittenFrame } from './types.ts';
-export type { UploadData } from './upload.ts';
+export { ClientError, type ClientErrorDetails, type FailureCode } from './http/client-error.ts';
+export { type Client, type ClientOptions, createClient } from './client.ts';
+export type { TransportOptions } from './http/transport.ts';
+export type { ByteStream, ClientRequest, ClientResponse, RequestBody, Transport } from './http/request.ts';
+export type { Longs, Value } from './json/exact-json.ts';
+export type { Result } from './queries.ts';
+export type { Column, Row } from './json/json-table.ts';
+export type { ArrowLibrary, UploadData } from './frames.ts';

@@ -10,21 +10,12 @@
  * for await (const chunk of body ?? []) console.log(reader.columns, reader.push(chunk));
  * ```
  */
-export { frameRequest } from './frame-request.ts';
-export { describeFrame, dropFrame, setFrameTtl } from './frames.ts';
-export { keepRequest, writeRequest, writtenFrame } from './frame-writes.ts';
+export { describeFrame, dropFrame, keepRequest, setFrameTtl, streamOf, writeRequest, writtenFrame } from './frames.ts';
 export { ClientError, cutOff, errorFromText } from './http/client-error.ts';
-export { readJson } from './http/read-json.ts';
-export type { ClientResponse, SingleRequest, Transport } from './http/request.ts';
-export { addressOf, errorOf, isAccepted, sendOnce, type Target } from './http/send-once.ts';
-export { createTransport } from './http/transport.ts';
-export { uniqueId } from './http/unique-id.ts';
-export { isNumericType } from './json/column-types.ts';
-export { stringOf } from './json/cell-values.ts';
-export { createJsonTableReader, type JsonTableReader } from './json/json-table-reader.ts';
-export { shown, TableError } from './json/table-error.ts';
-export type { Column } from './json/table-types.ts';
-export { queryRequest } from './query-request.ts';
-export { cancelQuery, listRunning } from './running-queries.ts';
-export { streamOf } from './stream-of.ts';
-export type { EngineName, FrameInfo, ListedFrame, RunningQuery, ServerInfo } from './types.ts';
+export { addressOf, createTransport, errorOf, isAccepted, readJson, sendOnce, type Target } from './http/transport.ts';
+export { type ClientResponse, readBody, type SingleRequest, type Transport, uniqueId } from './http/request.ts';
+export { type Column, createJsonTableReader, type JsonTableReader, stringOf } from './json/json-table.ts';
+export { cancelQuery, listRunning, queryRequest } from './queries.ts';
+export { frameRequest, isNumericType } from './rows.ts';
+export type { EngineName, FrameInfo, ListedFrame, RunningQuery, ServerInfo } from './options.ts';
+export { shown, TableError } from './json/exact-json.ts';

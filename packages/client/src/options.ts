@@ -1,15 +1,15 @@
 import type { Longs } from './json/exact-json.ts';
-import type { EngineName, RunningQuery } from './types.ts';
+import type { Column } from './json/json-table.ts';
 
 /** The options of every request. */
 export interface CallOptions {
-  /** Ends the request. SQL that runs for it ends too. */
+  /** Ends the request, and its SQL. */
   readonly signal?: AbortSignal | undefined;
   /** Identifies the request in the log of the server, and its SQL in the list of running SQL. Default: a new id. */
   readonly requestId?: string | undefined;
 }
 
-/** Which rows and columns to read. */
+/** The rows and columns to read. */
 export interface SelectOptions extends CallOptions {
   /** How many rows. Default: all. */
   readonly limit?: number | undefined;
@@ -29,7 +29,7 @@ export interface RowOptions {
 
 /** How SQL is run. */
 export interface QueryOptions extends SelectOptions {
-  /** Default: the only engine of the server, which is asked once; that of the server if it has several. */
+  /** Default: the only engine of the server, asked for once; the default of the server if it has several. */
   readonly engine?: EngineName | undefined;
   /** Values for `?` or `$1`. */
   readonly params?: readonly unknown[] | undefined;
@@ -64,9 +64,9 @@ export interface UploadOptions extends WriteOptions {
   readonly encoding?: 'gzip' | 'zstd' | undefined;
 }
 
-/** Which frames to list. */
+/** The frames to list. */
 export interface ListOptions extends CallOptions {
-  /** Only handles that begin with it. */
+  /** The beginning of their handles. */
   readonly prefix?: string | undefined;
 }
 
@@ -74,4 +74,73 @@ export interface ListOptions extends CallOptions {
 export interface KeepOptions extends WriteOptions, Pick<QueryOptions, 'engine' | 'params' | 'onProgress'> {
   /** Default: the server makes one. */
   readonly handle?: string | undefined;
+}
+
+/** The metadata of a frame. */
+export interface FrameInfo {
+  readonly handle: string;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly columns: readonly (Column & { readonly nullable: boolean })[];
+  /** When this version was put. */
+  readonly created: string;
+  /** Changes with every put and append. */
+  readonly version: string;
+  /** When the frame expires; null: never. */
+  readonly expires: string | null;
+  /** Where reads find it. */
+  readonly tier: 'memory' | 'disk';
+}
+
+/** A frame in a list. Its rows and columns are null if the server has not read its file yet; `describe` reads it. */
+export type ListedFrame = Omit<FrameInfo, 'columns' | 'rows'> &
+  (Pick<FrameInfo, 'columns' | 'rows'> | { readonly columns: null; readonly rows: null });
+
+/** The metadata of a written frame. */
+export interface WrittenFrame extends FrameInfo {
+  /** True if the frame is new, false if it replaced or extended one. */
+  readonly isNew: boolean;
+}
+
+/** Where SQL runs. */
+export type EngineName = 'local' | 'tsdb' | 'scheduler';
+
+/** Waiting or running SQL, or SQL being answered. */
+export interface RunningQuery {
+  /** The id of its request. */
+  readonly id: string;
+  readonly engine: EngineName;
+  readonly state: 'queued' | 'running' | 'sending';
+  readonly elapsedMs: number;
+  /** While it is queued: its place, from 1. */
+  readonly queuePosition?: number;
+  /** From 0 to 1, an estimate; null if it is unknown. */
+  readonly progress: number | null;
+  readonly rowsProcessed?: number;
+  readonly rowsTotal?: number;
+  /** The sent rows and bytes of the result. */
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+/** What a server can do. */
+export interface ServerInfo {
+  readonly version: string;
+  readonly engines: readonly EngineName[];
+  /** The engine of SQL without one. */
+  readonly defaultEngine: EngineName;
+  readonly formats: {
+    readonly in: readonly string[];
+    readonly out: readonly string[];
+    readonly files: readonly string[];
+  };
+  readonly limits: {
+    /** Rows of one response; null: no limit. */
+    readonly maxRows: number | null;
+    readonly maxUploadBytes: number;
+    readonly sqlTimeoutMs: number;
+  };
+  readonly authentication: { readonly isRequired: boolean; readonly kinds?: readonly string[] };
+  /** Who sent the request, if the server knows its callers. */
+  readonly caller?: { readonly tenant: string; readonly permissions: readonly string[] };
 }

@@ -1,7 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { dirname, join } from 'node:path';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { readBoundedFile, readFailure } from './config-file.ts';
 import { loadConfig, type LoadConfigOptions } from './index.ts';
 
 const FILE = '/home/ada/.service/config.toml';
@@ -125,6 +129,11 @@ describe('the file', () => {
     ['[server]\nlevel = "info"', 'server.level', 'Did you mean compression.level or logging.level?'],
     ['[server.tls]\na = 1', 'server.tls', '--help lists the settings.'],
     ['[dataframes]\ntimeout_ms = 1', 'dataframes', '--help lists the settings.'],
+    [
+      '[http]\nanswer_cache_bytes = 0',
+      'http.answer_cache_bytes',
+      'Short responses take a twelfth of storage.cache_size_gb.',
+    ],
     ['[__proto__]\ngrpc_port = 1', '__proto__', '--help lists the settings.'],
     ['[server]\nconstructor = 1', 'server.constructor', '--help lists the settings.'],
   ])('%j has an unknown key, which is a warning', (toml, key, hint) => {
@@ -161,5 +170,61 @@ describe('the file', () => {
   ])('%j is a value of the wrong kind', (toml, message) => {
     const result = load(toml);
     expect(result.kind === 'problems' && result.problems.map((problem) => problem.message)).toEqual([message]);
+  });
+});
+
+/** A named pipe. */
+function makePipe(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-pipe-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const path = join(folder, 'pipe');
+  execFileSync('mkfifo', [path]);
+  return path;
+}
+
+/** Starts a process that writes the texts to a pipe, with a pause before each. */
+function writeInto(path: string, ...texts: readonly string[]): void {
+  const commands = texts.map((text) => `sleep 0.1; printf '${text}'`);
+  const writer = spawn('/bin/sh', ['-c', `{ ${commands.join('; ')}; } > "$0"`, path], { stdio: 'ignore' });
+  onTestFinished(() => void writer.kill());
+}
+
+describe.skipIf(process.platform === 'win32')('a pipe', () => {
+  test('is read to its end, even if its writer is late', () => {
+    const path = makePipe();
+    writeInto(path, 'first ', 'second');
+    expect(Buffer.from(readBoundedFile(path, 100)).toString()).toBe('first second');
+  });
+
+  test('returns at most one byte more than the limit', () => {
+    const path = makePipe();
+    writeInto(path, '123456789');
+    expect(readBoundedFile(path, 3)).toHaveLength(4);
+  });
+
+  test('does not change how Node resolves links afterwards', () => {
+    const path = makePipe();
+    const folder = realpathSync(dirname(path));
+    mkdirSync(join(folder, 'package'));
+    for (const name of ['first.js', 'second.js']) writeFileSync(join(folder, 'package', name), '');
+    symlinkSync('package', join(folder, 'link'));
+    const { resolve } = createRequire(import.meta.url);
+    resolve(join(folder, 'link', 'first.js'));
+    // What was looked at before, by any test, is forgotten.
+    statSync(folder);
+    writeInto(path, 'text');
+    readBoundedFile(path, 100);
+    expect(resolve(join(folder, 'link', 'second.js'))).toBe(join(folder, 'package', 'second.js'));
+  });
+
+  test('that nothing writes to is an error after a timeout', () => {
+    const path = makePipe();
+    let failure: unknown;
+    try {
+      readBoundedFile(path, 100, 50);
+    } catch (error) {
+      failure = error;
+    }
+    expect(readFailure(failure)).toBe('it is a pipe that nothing writes to');
   });
 });

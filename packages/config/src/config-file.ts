@@ -1,8 +1,8 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { parse } from '@iarna/toml';
 import { nearestName } from '@svc/errors';
 import * as v from 'valibot';
-import { MISSING, readFailure, type ReadFile } from './bounded-file.ts';
-import { rowsOf, SECTIONS, SETTING_ROWS } from './setting-rows.ts';
+import { REMOVED_SETTINGS, rowsOf, SECTIONS, SETTING_ROWS } from './settings.ts';
 import type { Finding, Given } from './source.ts';
 
 /** The content of the configuration file. */
@@ -19,7 +19,7 @@ export interface ConfigFile {
 const MAX_FILE_BYTES = 64 * 2 ** 10;
 
 /**
- * Reads and parses the file. `namedBy` is the flag or variable that names it. Without one it is the default file, and
+ * Reads and parses the file. `namedBy` is the flag or variable with its name. Without one it is the default file, and
  * the result is undefined if the file does not exist.
  */
 export function readConfigFile(path: string, namedBy: string | undefined, readFile: ReadFile): ConfigFile | undefined {
@@ -54,7 +54,7 @@ export function readConfigFile(path: string, namedBy: string | undefined, readFi
   return { path, isRead: true, ...readTable(isTable(table) ? table : {}, path) };
 }
 
-/** Uses only the first part of the parser's message: the rest quotes nearby lines, which may hold a password. */
+/** Uses only the first part of the parser's message: the rest quotes nearby lines, perhaps with a password. */
 function parseFailure(error: unknown): string {
   if (!v.is(v.object({ message: v.string(), line: v.number(), col: v.number() }), error)) {
     return error instanceof TypeError && error.message === 'Invalid Datetime'
@@ -108,9 +108,12 @@ function notATable(section: string, path: string): Finding {
 }
 
 function unknownKey(key: string, isSection: boolean, path: string): Finding {
+  const source = { kind: 'file', path, key } as const;
+  const instead = REMOVED_SETTINGS.get(key);
+  if (instead !== undefined) return { source, message: `The setting ${key} is gone; it is ignored.`, hint: instead };
   const nearest = nearestName(key, isSection ? SECTION_NAMES : KEY_NAMES) ?? settingsWithKey(key.replace(/^.*\./s, ''));
   return {
-    source: { kind: 'file', path, key },
+    source,
     message: `There is no ${isSection ? 'section' : 'setting'} ${JSON.stringify(key)}; it is ignored.`,
     hint: nearest === undefined ? '--help lists the settings.' : `Did you mean ${nearest}?`,
   };
@@ -123,4 +126,90 @@ const KEY_NAMES = new Map(SETTING_ROWS.map(({ path }) => [path, path]));
 function settingsWithKey(key: string): string | undefined {
   const paths = SETTING_ROWS.filter((row) => row.key === key).map((row) => row.path);
   return paths.length === 0 ? undefined : paths.join(' or ');
+}
+
+/**
+ * Reads a whole file; throws what `node:fs` throws. If the file has more than `maxBytes`, the result may be its first
+ * `maxBytes + 1` bytes.
+ */
+export type ReadFile = (path: string, maxBytes: number) => Uint8Array;
+
+/** How long to wait for data from a pipe. */
+const PIPE_MS = 5000;
+const PIPE_POLL_MS = 10;
+
+/** No data arrived on the pipe in time. */
+class SilentPipeError extends Error {
+  readonly code = 'silent_pipe';
+}
+
+/**
+ * Reads at most one byte more than `maxBytes`, from files, pipes and devices. Waits for a pipe, such as `<(…)` in a
+ * shell, but only for `pipeMs`: it may never get a writer.
+ */
+export function readBoundedFile(path: string, maxBytes: number, pipeMs: number = PIPE_MS): Uint8Array {
+  // A blocking open of a pipe without a writer would wait for one.
+  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    const bytes = new Uint8Array(maxBytes + 1);
+    // After a plain stat of a pipe, Node does not follow some links when it resolves imports. `bigint` avoids that.
+    const isPipe = fstatSync(file, { bigint: true }).isFIFO();
+    let length = 0;
+    for (let count = -1; count !== 0 && length < bytes.length; length += count) {
+      const rest = bytes.subarray(length);
+      count = isPipe
+        ? readPipe(file, rest, { hasBegun: length > 0, pipeMs })
+        : readSync(file, rest, 0, rest.length, null);
+    }
+    return bytes.subarray(0, length);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Returns the number of bytes read, 0 at the end. Before the first byte, 0 stands for a pipe without a writer yet. */
+function readPipe(
+  file: number,
+  bytes: Uint8Array,
+  { hasBegun, pipeMs }: { readonly hasBegun: boolean; readonly pipeMs: number },
+): number {
+  for (const end = performance.now() + pipeMs; performance.now() < end; pause(PIPE_POLL_MS)) {
+    const count = readNow(file, bytes);
+    if (count === undefined || (count === 0 && !hasBegun)) continue;
+    return count;
+  }
+  throw new SilentPipeError();
+}
+
+/** Undefined: the writer of the pipe has not written anything yet. */
+function readNow(file: number, bytes: Uint8Array): number | undefined {
+  try {
+    return readSync(file, bytes, 0, bytes.length, null);
+  } catch (error) {
+    if (v.is(v.object({ code: v.literal('EAGAIN') }), error)) return undefined;
+    throw error;
+  }
+}
+
+function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+/** The reason for a missing file. */
+const MISSING = 'there is no such file';
+
+const READ_FAILURES: Readonly<Record<string, string>> = {
+  ENOENT: MISSING,
+  ENOTDIR: MISSING,
+  EACCES: 'permission is denied',
+  EPERM: 'permission is denied',
+  EISDIR: 'it is a directory',
+  ENXIO: 'it is a socket, or a device that does not exist',
+  silent_pipe: 'it is a pipe that nothing writes to',
+};
+
+/** Describes in a few words why a file could not be read. */
+export function readFailure(error: unknown): string {
+  const code = v.is(v.object({ code: v.string() }), error) ? error.code : 'an unknown failure';
+  return READ_FAILURES[code] ?? `the system says ${code}`;
 }

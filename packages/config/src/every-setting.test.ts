@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CA_FILE, companyOf, FILE, loaded } from '../test/load-given.ts';
-import { createServiceNames } from './service-names.ts';
-import { SETTING_ROWS } from './setting-rows.ts';
+import { createServiceNames } from './environment.ts';
+import { SETTING_ROWS } from './settings.ts';
 
 type Nested = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
@@ -51,7 +51,6 @@ const VALUES: Readonly<Record<string, readonly [text: string, toml: string, valu
   'http.compression': ['off', 'false', false],
   'http.console': ['off', 'false', false],
   'http.console_history': ['off', 'false', false],
-  'http.answer_cache_bytes': ['0', '0', 0],
   'http.cors_origins': [
     'https://a.example, http://b:81',
     '["https://a.example", "http://b:81"]',

@@ -13,9 +13,8 @@ import {
   type LoadConfigOptions,
   type ReadFile,
 } from './index.ts';
-import { createServiceNames } from './service-names.ts';
-import { SECTIONS, SETTING_ROWS } from './setting-rows.ts';
-import { SETTINGS } from './settings.ts';
+import { createServiceNames } from './environment.ts';
+import { SECTIONS, SETTING_ROWS, SETTINGS } from './settings.ts';
 
 /** Reads this text as the configuration file, and a certificate for the path in the example of a setting. */
 function reading(toml = ''): ReadFile {

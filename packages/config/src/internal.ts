@@ -8,5 +8,5 @@
  * defaultHosts('0.0.0.0'); // undefined: any name
  * ```
  */
-export { defaultHosts } from './loopback.ts';
+export { defaultHosts } from './value-type.ts';
 export { schedulerCluster, type SchedulerCluster } from './scheduler-url.ts';

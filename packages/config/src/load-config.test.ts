@@ -1,10 +1,13 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import * as fc from 'fast-check';
-import { describe, expect, expectTypeOf, test } from 'vitest';
-import { type Config } from './index.ts';
-import { FILE, load, loaded } from '../test/load-given.ts';
-import { createServiceNames } from './service-names.ts';
-import { SETTING_ROWS } from './setting-rows.ts';
+import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest';
+import { CA_FILE, FILE, load, loaded } from '../test/load-given.ts';
+import { createServiceNames } from './environment.ts';
+import { type Config, loadConfig } from './index.ts';
+import { SETTING_ROWS } from './settings.ts';
 
 const names = createServiceNames('service');
 
@@ -107,11 +110,16 @@ describe('variables', () => {
         SERVICE_SERVER_GRPC_HOST: 'x',
         SERVICE_QQQQQQQQ: 'x',
         SERVICE_EMPTY: '',
+        SERVICE_HTTP_ANSWER_CACHE_BYTES: '0',
         OTHER: 'x',
       },
     });
     expect(warnings.map(({ source, hint }) => [source, hint])).toEqual([
       [{ kind: 'variable', name: 'SERVICE_GRPC_PROT' }, 'Did you mean SERVICE_GRPC_PORT?'],
+      [
+        { kind: 'variable', name: 'SERVICE_HTTP_ANSWER_CACHE_BYTES' },
+        'Short responses take a twelfth of storage.cache_size_gb.',
+      ],
       [{ kind: 'variable', name: 'SERVICE_QQQQQQQQ' }, '--help lists the variables.'],
       [{ kind: 'variable', name: 'SERVICE_SERVER_GRPC_HOST' }, 'Did you mean SERVICE_GRPC_HOST?'],
     ]);
@@ -137,7 +145,7 @@ describe('defaults', () => {
         parquet_path: undefined,
         duckdb_path: undefined,
         cache_size_gb: 1,
-        disk_cache_bytes: 10_737_418_240,
+        disk_cache_bytes: 21_474_836_480,
         min_free_bytes: 0,
         conversion_timeout_ms: 600_000,
         max_conversion_bytes: 21_474_836_480,
@@ -164,7 +172,6 @@ describe('defaults', () => {
         compression: true,
         console: true,
         console_history: true,
-        answer_cache_bytes: 67_108_864,
         cors_origins: undefined,
         allowed_hosts: undefined,
       },
@@ -337,5 +344,70 @@ describe('problems', () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+const DB = { TSDB_HTTP_URL: 'https://db:9000' };
+const [ROOT = '', OTHER_ROOT = ''] = rootCertificates;
+
+/** Returns the problems of a configuration whose CA file has this content. */
+function problemsOf(content: string | Buffer): readonly string[] {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-ca-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'ca.pem');
+  writeFileSync(file, content);
+  const env = { ...DB, SERVICE_TSDB_CA_FILE: file };
+  const result = loadConfig({ name: 'service', argv: [], env, homeDir: '' });
+  return result.kind === 'problems' ? result.problems.map(({ message }) => message.replace(file, 'FILE')) : [];
+}
+
+describe('tsdb.ca_file', () => {
+  test.each([
+    ['one certificate', ROOT],
+    ['several', `# ours\n${ROOT}\n${OTHER_ROOT}\r\n`],
+    ['a bundle of all there are', rootCertificates.join('\n')],
+  ])('may hold %s', (_name, content) => {
+    expect(problemsOf(content)).toEqual([]);
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['something else', 'hello'],
+    ['a certificate in DER form', Buffer.from(ROOT.replaceAll(/-----.*-----|\s/g, ''), 'base64')],
+    ['half a certificate', ROOT.slice(0, 300)],
+    ['a certificate and a broken one', `${ROOT}\n${OTHER_ROOT.replace('MII', 'AAA')}`],
+    ['a key', '-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n'],
+  ])('that holds %s is a problem', (_name, content) => {
+    expect(problemsOf(content)).toEqual(['tsdb.ca_file is "FILE", which does not contain PEM certificates.']);
+  });
+
+  test('that is too large is a problem', () => {
+    expect(problemsOf(' '.repeat(2 ** 20 + 1))).toEqual([
+      'tsdb.ca_file is "FILE", which is larger than 1048576 bytes.',
+    ]);
+  });
+
+  test('that is missing is a problem among the others', () => {
+    const result = load({ env: { ...DB, SERVICE_TSDB_CA_FILE: '/none.pem', SERVICE_GRPC_PORT: 'x' } });
+    expect(result).toMatchObject({
+      kind: 'problems',
+      problems: [
+        { setting: 'server.grpc_port' },
+        {
+          setting: 'tsdb.ca_file',
+          source: { kind: 'variable', name: 'SERVICE_TSDB_CA_FILE' },
+          value: '"/none.pem"',
+          message: 'tsdb.ca_file is "/none.pem", which cannot be read: there is no such file.',
+        },
+      ],
+    });
+  });
+
+  test.each([
+    [{}, 'tsdb.ca_file has no effect without tsdb.http_url.'],
+    [{ TSDB_HTTP_URL: 'http://db:9000' }, 'tsdb.ca_file has no effect, because tsdb.http_url begins with http://.'],
+  ])('with %j is a warning', (env, message) => {
+    const { warnings } = loaded({ env: { ...env, SERVICE_TSDB_CA_FILE: CA_FILE } });
+    expect(warnings.map((warning) => warning.message)).toEqual([message]);
   });
 });

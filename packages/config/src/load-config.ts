@@ -1,15 +1,12 @@
 import { X509Certificate } from 'node:crypto';
-import { readBoundedFile, readFailure, type ReadFile } from './bounded-file.ts';
-import { checkTogether } from './checks/check-together.ts';
-import { type ConfigFile, readConfigFile } from './config-file.ts';
-import type { Config, Sources } from './config.ts';
-import { readEnvironment, type Variables } from './environment.ts';
+import { type ConfigFile, readBoundedFile, readConfigFile, readFailure, type ReadFile } from './config-file.ts';
+import { checkTogether } from './check-together.ts';
+import { type Config, type Resolved, resolveSettings, type Sources } from './resolve-settings.ts';
+import { createServiceNames, readEnvironment, type Variables } from './environment.ts';
 import { readFlags } from './flags.ts';
-import { type Resolved, resolveSettings } from './resolve-settings.ts';
-import { createServiceNames } from './service-names.ts';
 import type { Finding } from './source.ts';
 
-/** The sources that `loadConfig` reads. */
+/** The sources of `loadConfig`. */
 export interface LoadConfigOptions {
   /** The service's name: `service` gives the variables `SERVICE_…` and the file `~/.service/config.toml`. */
   readonly name: string;
@@ -19,7 +16,7 @@ export interface LoadConfigOptions {
   readonly env: Variables;
   /** The user's home directory, as `os.homedir()`; empty: there is none, and so no default file. */
   readonly homeDir: string;
-  /** Whether the log goes to a terminal, as `process.stderr.isTTY`. Default: false. */
+  /** True if the log goes to a terminal, as `process.stderr.isTTY`. Default: false. */
   readonly isTerminal?: boolean;
   /** Reads a file; throws what `node:fs` throws. Default: from the file system. */
   readonly readFile?: ReadFile;
@@ -29,7 +26,7 @@ export interface LoadConfigOptions {
 export interface LoadedConfig {
   readonly config: Config;
   readonly sources: Sources;
-  /** The configuration file that was read, if there was one. */
+  /** The configuration file, if one was read. */
   readonly file: string | undefined;
   readonly warnings: readonly Finding[];
 }
@@ -85,7 +82,7 @@ export function loadConfig(options: LoadConfigOptions): LoadConfigResult {
   };
 }
 
-/** Reads the first file that is named, even if it cannot be read and a later one could. */
+/** Reads the first named file, even if it cannot be read and a later one could. */
 function readFirst(files: readonly MaybeFile[], readFile: ReadFile): ConfigFile | undefined {
   const file = files.find(({ path }) => path !== undefined);
   return file?.path === undefined ? undefined : readConfigFile(file.path, file.namedBy, readFile);
@@ -99,7 +96,7 @@ interface MaybeFile {
 /** Larger than the bundle of all authorities of a system. */
 const MAX_FILE_BYTES = 2 ** 20;
 
-/** Checks the files of certificate authorities, so that the start fails and not the first use. */
+/** Checks the files of certificate authorities: the start fails, not the first use. */
 function caFileProblems({ draft, sources }: Resolved, readFile: ReadFile): readonly Finding[] {
   return SECTIONS.flatMap(({ section, server }) => {
     const path = draft[section].ca_file;
@@ -118,7 +115,7 @@ function caFileProblems({ draft, sources }: Resolved, readFile: ReadFile): reado
   });
 }
 
-/** The sections that have a `ca_file`, and the server that it is for. */
+/** The sections with a `ca_file`, and the server behind each. */
 const SECTIONS = [
   { section: 'tsdb', server: 'the time-series database' },
   { section: 'auth', server: 'the server of auth.jwks' },

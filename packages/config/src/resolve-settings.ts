@@ -1,10 +1,8 @@
 import * as v from 'valibot';
-import { ANY_HOST } from './address.ts';
-import type { Config, Sources } from './config.ts';
-import { rowsOf, SECTIONS, SETTING_ROWS, type SettingRow } from './setting-rows.ts';
 import type { Facts, Setting } from './setting.ts';
+import { rowsOf, SECTIONS, SETTING_ROWS, type SettingRow, type SETTINGS } from './settings.ts';
 import type { Finding, Given, Source } from './source.ts';
-import type { SettingValue } from './value-type.ts';
+import { ANY_HOST, type SettingValue } from './value-type.ts';
 
 /** The settings with their values, as far as they are valid. */
 export interface Resolved {
@@ -17,7 +15,7 @@ export interface Resolved {
 }
 
 /** A `Config` any of whose values may be missing. */
-export type Draft = {
+type Draft = {
   readonly [Section in keyof Config]: { readonly [Key in keyof Config[Section]]: Config[Section][Key] | undefined };
 };
 
@@ -101,3 +99,19 @@ function describe(value: unknown): string {
   if (!Array.isArray(value)) return 'a table';
   return `[${value.slice(0, MAX_SHOWN).map(describe).join(', ')}]`;
 }
+
+type Table = typeof SETTINGS;
+
+type ValueOf<S> = S extends Setting<infer T, infer D> ? T | Extract<D, undefined> : never;
+
+/** The values of all settings, by section and key; undefined = not set. */
+export type Config = {
+  readonly [Section in keyof Table]: {
+    readonly [Key in keyof Table[Section]]: ValueOf<Table[Section][Key]>;
+  };
+};
+
+/** Where each value of a `Config` came from, in the same shape. */
+export type Sources = {
+  readonly [Section in keyof Table]: { readonly [Key in keyof Table[Section]]: Source };
+};

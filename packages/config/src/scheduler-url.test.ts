@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { load, loaded } from '../test/load-given.ts';
-import { formatConfig } from './format-config.ts';
+import { formatConfig } from './format.ts';
 import { parseSchedulerUrl } from './scheduler-url.ts';
 
 describe('scheduler.url', () => {

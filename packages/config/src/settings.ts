@@ -1,16 +1,23 @@
 import { join } from 'node:path';
-import { address, ANY_HOST, hostName } from './address.ts';
-import { ACCESS_LOG_SETTINGS } from './sections/access-log-settings.ts';
-import { AUTH_SETTINGS } from './sections/auth-settings.ts';
-import { HTTP_SETTINGS } from './sections/http-settings.ts';
-import { METRICS_SETTINGS } from './sections/metrics-settings.ts';
-import { SCHEDULER_SETTINGS } from './sections/scheduler-settings.ts';
-import { levelFromRustLog, logLevel } from './log-level.ts';
+import { ACCESS_LOG_SETTINGS, METRICS_SETTINGS, TRACE_SETTINGS } from './sections/observability.ts';
+import { AUTH_SETTINGS, HTTP_SETTINGS, TLS_SETTINGS } from './sections/clients.ts';
+import { SCHEDULER_SETTINGS, TSDB_SETTINGS } from './sections/upstreams.ts';
 import { type Setting, setting } from './setting.ts';
-import { TRACE_SETTINGS } from './sections/trace-settings.ts';
-import { TLS_SETTINGS } from './sections/tls-settings.ts';
-import { TSDB_SETTINGS } from './sections/tsdb-settings.ts';
-import { byteCount, bytesOrNone, choice, decimal, integer, MAX_TIMER_MS, path, timerMs } from './value-type.ts';
+import {
+  address,
+  ANY_HOST,
+  byteCount,
+  bytesOrNone,
+  choice,
+  decimal,
+  hostName,
+  integer,
+  levelFromRustLog,
+  logLevel,
+  MAX_TIMER_MS,
+  path,
+  timerMs,
+} from './value-type.ts';
 
 /** All settings, by section and key as in the TOML file. */
 export const SETTINGS = {
@@ -37,7 +44,6 @@ export const SETTINGS = {
       env: ['SERVICE_GRPC_PORT'],
       flag: 'grpc-port',
       description: 'Port of the gRPC listener; 0 picks a free one.',
-      example: 50_052,
     }),
     max_connections: setting({
       type: integer({ min: 1, max: 1_000_000 }),
@@ -46,14 +52,12 @@ export const SETTINGS = {
       flag: 'max-connections',
       description:
         'Maximum concurrent connections of the gRPC listener; a further one is refused, open ones are not affected, except those without an accepted call so far. A tenth more are for other addresses if one has taken all.',
-      example: 100,
     }),
     first_request_timeout_ms: setting({
       type: timerMs,
       default: 10_000,
       description:
         'How long a new connection may take until its first request: over HTTP the TLS handshake and a complete head, over gRPC a call with valid credentials (any call, if authentication is off).',
-      example: 10_000,
     }),
     drain_delay_ms: setting({
       type: integer({ min: 0, max: MAX_TIMER_MS }, 'ms'),
@@ -67,13 +71,11 @@ export const SETTINGS = {
       default: 10_000,
       description:
         'How long requests in flight may take to finish after SIGTERM or SIGINT and the drain delay, before they are cancelled.',
-      example: 10_000,
     }),
   },
   storage: {
     data_dir: setting({
       type: path('directory'),
-      default: undefined,
       env: ['SERVICE_DATA_DIR'],
       flag: 'data-dir',
       description: 'Directory for all data of the server; the default parent of the two paths below.',
@@ -81,7 +83,6 @@ export const SETTINGS = {
     }),
     parquet_path: setting({
       type: path('directory'),
-      default: undefined,
       derived: {
         describe: '`<data_dir>/cold`',
         from: 'storage.data_dir',
@@ -95,7 +96,6 @@ export const SETTINGS = {
     }),
     duckdb_path: setting({
       type: path('file'),
-      default: undefined,
       derived: {
         describe: '`<data_dir>/analytics.duckdb`',
         from: 'storage.data_dir',
@@ -112,14 +112,14 @@ export const SETTINGS = {
       env: ['SERVICE_CACHE_SIZE'],
       flag: 'cache-size',
       description:
-        'Memory of the frame cache, in gigabytes of 10^9 bytes; a hard limit. An evicted frame stays on disk.',
+        'Memory of the caches of frames and responses, in gigabytes of 10^9 bytes; a hard limit. A twelfth, at most 512 MiB, is for short responses and rows as text, the rest for frames. An evicted frame stays on disk.',
       example: 2,
     }),
     disk_cache_bytes: setting({
       type: bytesOrNone,
-      default: 10 * 2 ** 30,
+      default: 20 * 2 ** 30,
       description:
-        'Disk space, in bytes, for frames that are larger than the frame cache and are read repeatedly: their rows are kept decoded in the temporary directory, in at most half of the space that is free there. 0 turns this off; the default is 10 GiB.',
+        'Disk space, in bytes, for all files that are derived from frames: decoded rows of frames that are larger than the cache in memory and are read repeatedly (in at most half of the free space), files that are encoded for downloads, and Parquet copies of other files in the frames folder. 0: no decoded rows, and 20 GiB for the other files.',
       example: 50 * 2 ** 30,
     }),
     min_free_bytes: setting({
@@ -133,14 +133,12 @@ export const SETTINGS = {
       type: timerMs,
       default: 600_000,
       description: 'How long the conversion of one uploaded CSV or Parquet file may take, from its start.',
-      example: 600_000,
     }),
     max_conversion_bytes: setting({
       type: byteCount,
       default: 20 * 2 ** 30,
       description:
-        'Largest size on disk of a frame made from one uploaded CSV or Parquet file, of the rows of an upload when each has its own copy of the long values in dictionaries, of all files together that are encoded for downloads, of all Parquet copies together of files in the frames folder, and of a compressed file in the frames folder when it is decompressed, in bytes; the default is 20 GiB.',
-      example: 20 * 2 ** 30,
+        'Largest size on disk of a frame made from one uploaded CSV or Parquet file, of the rows of an upload when each has its own copy of the long values in dictionaries, and of a compressed file in the frames folder when it is decompressed, in bytes; the default is 20 GiB.',
     }),
   },
   compression: {
@@ -149,7 +147,6 @@ export const SETTINGS = {
       default: 'zstd',
       env: ['SERVICE_COMPRESSION'],
       description: 'Compression of the Parquet files.',
-      example: 'zstd',
     }),
     level: setting({
       type: integer({ min: 1, max: 22 }),
@@ -166,7 +163,6 @@ export const SETTINGS = {
       env: ['SERVICE_LOG_LEVEL', { name: 'RUST_LOG', read: levelFromRustLog }],
       flag: 'log-level',
       description: 'The lowest level that is logged; only the global level of RUST_LOG counts.',
-      example: 'info',
     }),
     format: setting({
       type: choice(['text', 'json']),
@@ -178,19 +174,16 @@ export const SETTINGS = {
       env: ['SERVICE_LOG_FORMAT'],
       flag: 'log-format',
       description: 'Format of the log lines: for people or for programs.',
-      example: 'json',
     }),
     ...ACCESS_LOG_SETTINGS,
     audit_file: setting({
       type: path('file'),
-      default: undefined,
       description:
         'File of the audit lines: who wrote or dropped what, and which credentials were refused. Default: the log.',
       example: '/var/log/service/audit.log',
     }),
     slow_query_ms: setting({
       type: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
-      default: undefined,
       description:
         'A statement that takes at least this many milliseconds, until its response is sent, is logged, without the values in its SQL. Default: none is.',
       example: 5000,
@@ -205,44 +198,37 @@ export const SETTINGS = {
       default: 'tsdb',
       description:
         'Engine for SQL requests that name none: the time-series database (tsdb), this server (local) or a cluster (scheduler).',
-      example: 'tsdb',
     }),
     timeout_ms: setting({
       type: timerMs,
       default: 60_000,
       description:
         'How long SQL over frames may take until its first rows, including time in the queue, and then until further rows.',
-      example: 60_000,
     }),
     memory_gb: setting({
       type: decimal({ max: 1_000_000, unit: 'gigabytes' }),
       default: 1,
       description: 'Memory limit of one query, in gigabytes of 10^9 bytes.',
-      example: 1,
     }),
     max_concurrent: setting({
       type: integer({ min: 1, max: 64 }),
       default: 4,
       description:
         'Maximum concurrent queries; each runs in a separate process. If there are callers, a tenant may have three quarters of them.',
-      example: 4,
     }),
     max_queued: setting({
       type: integer({ min: 0, max: 100_000 }),
       default: 64,
       description: 'Maximum queued queries; beyond that, a query of the client with the most queued is refused.',
-      example: 64,
     }),
     max_result_ms: setting({
       type: timerMs,
-      default: undefined,
       description:
         'How long the result of a statement may be sent or stored, from its first rows, on any engine; then it is cut. Default: any time.',
       example: 600_000,
     }),
     max_result_bytes: setting({
       type: byteCount,
-      default: undefined,
       description:
         'Largest result of a statement on any engine, in bytes of the response before compression, or of the rows to store; a longer one is cut. Default: any size.',
       example: 10 * 2 ** 30,
@@ -257,13 +243,38 @@ export const SETTINGS = {
       type: integer({ min: 1, max: 2 ** 31 - 1 }, 'bytes'),
       default: 64 * 2 ** 20,
       description: 'Largest message that the gRPC listener accepts, in bytes; the default is 64 MiB.',
-      example: 64 * 2 ** 20,
     }),
     idle_timeout_ms: setting({
       type: timerMs,
       default: 600_000,
       description: 'How long a gRPC connection may stay open without a call; clients connect again by themselves.',
-      example: 600_000,
     }),
   },
 } as const satisfies Record<string, Record<string, Setting>>;
+
+/** A setting with its position in the table. */
+export interface SettingRow {
+  readonly section: string;
+  readonly key: string;
+  /** `section.key`. */
+  readonly path: string;
+  readonly setting: Setting;
+}
+
+/** The table as a list, in its order. */
+export const SETTING_ROWS: readonly SettingRow[] = Object.entries(SETTINGS).flatMap(([section, rows]) =>
+  Object.entries<Setting>(rows).map(([key, row]) => ({ section, key, path: `${section}.${key}`, setting: row })),
+);
+
+/** Settings of earlier versions, with what to do instead. */
+export const REMOVED_SETTINGS: ReadonlyMap<string, string> = new Map([
+  ['http.answer_cache_bytes', 'Short responses take a twelfth of storage.cache_size_gb.'],
+]);
+
+/** The sections, in the order of the table. */
+export const SECTIONS: readonly string[] = Object.keys(SETTINGS);
+
+/** The rows of one section. */
+export function rowsOf(section: string): readonly SettingRow[] {
+  return SETTING_ROWS.filter((row) => row.section === section);
+}

@@ -26,12 +26,12 @@ export function describeSource(source: Source): string {
   return 'default';
 }
 
-/** Whether the user gave the value; if not, it is a default. */
+/** True if the user gave the value; if not, it is a default. */
 export function isGiven(source: Source): boolean {
   return source.kind !== 'default' && source.kind !== 'derived';
 }
 
-/** Escapes an arbitrary name so that it is safe in a comment and on a terminal. */
+/** Escapes an arbitrary name for a comment and a terminal. */
 function oneLine(name: string): string {
   return name === '' || /[\p{Cc}\p{Cs}]/u.test(name) ? JSON.stringify(name).replaceAll('\x7f', '\\u007f') : name;
 }

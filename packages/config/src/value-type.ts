@@ -1,3 +1,4 @@
+import { BlockList, isIP, isIPv6 } from 'node:net';
 import * as v from 'valibot';
 
 /** Where a listener binds. */
@@ -30,7 +31,7 @@ export interface ValueType<T extends SettingValue> {
 }
 
 /** Inclusive bounds of a number. */
-export interface Bounds {
+interface Bounds {
   readonly min: number;
   readonly max: number;
 }
@@ -57,7 +58,7 @@ export const timerMs: ValueType<number> = integer({ min: 1, max: MAX_TIMER_MS },
 /** A number of bytes, at least one. */
 export const byteCount: ValueType<number> = integer({ min: 1, max: Number.MAX_SAFE_INTEGER }, 'bytes');
 
-/** A number of bytes that may be 0. */
+/** A number of bytes, or 0. */
 export const bytesOrNone: ValueType<number> = integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'bytes');
 
 /** A positive number, fractions allowed. */
@@ -125,7 +126,7 @@ export function choice<const T extends string>(
   );
 }
 
-/** Text that matches a pattern. */
+/** Text matching a pattern. */
 export function matchingText(placeholder: string, expected: string, pattern: RegExp): ValueType<string> {
   return plainText(placeholder, expected, v.pipe(v.string(expected), v.regex(pattern, expected)));
 }
@@ -146,7 +147,7 @@ export function path(placeholder: 'directory' | 'file'): ValueType<string> {
 }
 
 /**
- * A value that is text in every source. The schema must exclude control characters and lone surrogates: without them a
+ * A value written as text in every source. The schema must exclude control characters and lone surrogates: without them a
  * JSON string is also a TOML string.
  */
 export function plainText<T extends string>(
@@ -162,4 +163,207 @@ export function plainText<T extends string>(
     toText: (value) => value,
     toToml: (value) => JSON.stringify(value),
   };
+}
+
+type ParseItem = (text: string) => string | undefined;
+
+/** A list of texts, or `*` alone for any; comma-separated in a variable. `parse` returns undefined if an item is invalid. */
+function textListOrAny(placeholder: string, expected: string, parse: ParseItem): ValueType<readonly string[]> {
+  return listOf(placeholder, expected, (texts) =>
+    texts.length === 1 && texts[0] === '*' ? texts : texts.map((text) => parse(text)),
+  );
+}
+
+/** A list of texts; comma-separated in a variable. `parse` returns undefined if an item is invalid. */
+export function textList(placeholder: string, expected: string, parse: ParseItem): ValueType<readonly string[]> {
+  return listOf(placeholder, expected, (texts) => texts.map((text) => parse(text)));
+}
+
+function listOf(
+  placeholder: string,
+  expected: string,
+  parse: (texts: readonly string[]) => readonly (string | undefined)[],
+): ValueType<readonly string[]> {
+  return {
+    placeholder,
+    expected,
+    schema: v.pipe(
+      v.array(v.string(expected), expected),
+      v.rawTransform(({ dataset, addIssue, NEVER }) => {
+        const texts = dataset.value.map((text) => text.trim());
+        const list = parse(texts).filter((item) => item !== undefined);
+        if (list.length === texts.length) return list;
+        addIssue({ message: expected });
+        return NEVER;
+      }),
+    ),
+    fromText: (text) => text.split(',').map((item) => item.trim()),
+    toText: (value) => value.join(','),
+    toToml: (value) => `[${value.map((item) => JSON.stringify(item)).join(', ')}]`,
+  };
+}
+
+/** Every IPv4 interface: the host of `:9000`. */
+export const ANY_HOST = '0.0.0.0';
+
+/** Formats an address: `127.0.0.1:9000`, `[::1]:9000`. */
+export function formatAddress({ host, port }: Address): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function hostFromText(text: string): string | undefined {
+  const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;
+  if (isIP(bare) !== 0) return bare === text || isIPv6(bare) ? bare : undefined;
+  // Digits and dots alone are a mistyped IPv4 address, not a name.
+  const isName = /^(?![\d.]+$)(?=.{1,253}$)\w(?:[\w-]*\w)?(?:\.\w(?:[\w-]*\w)?)*\.?$/.test(text);
+  return isName ? text : undefined;
+}
+
+function addressFromText(text: string): Address | undefined {
+  const match = /^(\[[^\]]*\]|[^:[\]]*):(\d{1,5})$/.exec(text.trim());
+  if (match === null) return undefined;
+  const [, hostText = '', portText = ''] = match;
+  const host = hostText === '' ? ANY_HOST : hostFromText(hostText);
+  const port = Number(portText);
+  return host === undefined || port > 65_535 ? undefined : { host, port };
+}
+
+/** A valibot schema from a parser. It returns undefined for invalid text. */
+function parsed<T>(parse: (text: string) => T | undefined, expected: string): v.GenericSchema<unknown, T> {
+  return v.pipe(
+    v.string(expected),
+    v.rawTransform(({ dataset, addIssue, NEVER }) => {
+      const value = parse(dataset.value);
+      if (value !== undefined) return value;
+      addIssue({ message: expected });
+      return NEVER;
+    }),
+  );
+}
+
+/** `host:port`, `:port` or `[IPv6]:port`. */
+export function address(): ValueType<Address> {
+  const expected = 'host:port, :port or [IPv6]:port, with a port from 0 to 65535';
+  return {
+    placeholder: 'host:port',
+    expected,
+    schema: parsed(addressFromText, expected),
+    fromText: (text) => text,
+    toText: formatAddress,
+    toToml: (value) => JSON.stringify(formatAddress(value)),
+  };
+}
+
+/** A host name or IP address, without a port. */
+export function hostName(): ValueType<string> {
+  const expected = 'a host name or an IP address, without a port';
+  return plainText(
+    'host',
+    expected,
+    parsed((text) => hostFromText(text.trim()), expected),
+  );
+}
+
+/** Host names and IP addresses without ports, or `*` alone. */
+export function hostNames(): ValueType<readonly string[]> {
+  return textListOrAny('hosts', 'a list of host names or IP addresses without ports, or * alone', hostFromText);
+}
+
+type TextCheck = readonly [isRight: (text: string) => boolean, expected: string];
+
+/** What users get wrong in a base URL. */
+interface BaseUrlMistakes {
+  /** Where credentials belong instead. */
+  readonly credentials: string;
+  /** A path outside of the base URL, and the sentence about it. */
+  readonly ending: readonly [path: RegExp, expected: string];
+}
+
+/** In this order: the error names the first failed check. */
+function urlChecks(expected: string, { credentials, ending }: BaseUrlMistakes): readonly TextCheck[] {
+  return [
+    [(text) => !/^[^/]*\/\/[^/?#\\]*@/.test(text), `a URL without credentials (${credentials})`],
+    // The URL parser tolerates a missing slash, blanks and backslashes; the host may then differ from the text.
+    [(text) => /^https?:\/\/[^/\\\s][^\\\s]*$/i.test(text) && URL.canParse(text), expected],
+    [(text) => !/[?#]/.test(text), 'a URL without a query or fragment'],
+    [(text) => new URL(text).port !== '0', 'a URL with a port from 1 to 65535'],
+    [(text) => !ending[0].test(new URL(text).pathname), ending[1]],
+  ];
+}
+
+/** The base URL of the time-series database. */
+export function httpUrl(): ValueType<string> {
+  return baseUrl('an http:// or https:// URL such as http://tsdb.example.com:9000', {
+    credentials: 'set tsdb.user and tsdb.password, or tsdb.token, instead',
+    ending: [/\/exec\/*$/, 'the base URL, without /exec at its end (the server adds it)'],
+  });
+}
+
+/** The base URL of an HTTP server, without a slash at its end; a base path is kept. */
+export function baseUrl(expected: string, mistakes: BaseUrlMistakes): ValueType<string> {
+  const checks = urlChecks(expected, mistakes);
+  const schema = v.pipe(
+    v.string(expected),
+    v.trim(),
+    v.rawCheck(({ dataset, addIssue }) => {
+      if (!dataset.typed) return;
+      const failed = checks.find(([isRight]) => !isRight(dataset.value));
+      if (failed !== undefined) addIssue({ message: failed[1] });
+    }),
+    v.transform((text) => new URL(text).href.replace(/\/+$/, '')),
+  );
+  return {
+    ...plainText('url', expected, schema),
+    redact: (shown) => shown.replace(/^("?).*@/s, '$1***@'),
+  };
+}
+
+const ORIGINS_EXPECTED = 'a list of origins such as https://app.example.com (no path, no slash at the end), or * alone';
+
+function originFromText(text: string): string | undefined {
+  const trimmed = text.toLowerCase();
+  if (!/^[a-z][a-z\d+.-]*:\/\/[\w.:[\]-]+$/.test(trimmed) || !URL.canParse(trimmed)) return undefined;
+  // The parser knows the origin of http and https URLs only.
+  return /^https?:/.test(trimmed) ? new URL(trimmed).origin : trimmed;
+}
+
+/** Web origins, as browsers send them in `Origin`. */
+export function origins(): ValueType<readonly string[]> {
+  return textListOrAny('origins', ORIGINS_EXPECTED, originFromText);
+}
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+
+/** True if only this machine can reach a listener on the host. */
+export function isLoopback(host: string): boolean {
+  const version = isIP(host);
+  return version === 0 ? host === 'localhost' : LOOPBACK.check(host, version === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** Returns the names in `Host` accepted by default: on loopback the listener's own, to stop DNS rebinding, else any. */
+export function defaultHosts(host: string): readonly string[] | undefined {
+  return isLoopback(host) ? [...new Set(['localhost', '127.0.0.1', '::1', host])] : undefined;
+}
+
+/** The log levels, from the most verbose to silent. */
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'off'] as const;
+
+/** How much is logged. */
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** A log level by its name or one of the names other loggers use for it. */
+export const logLevel = choice(LOG_LEVELS, { warning: 'warn', fatal: 'error', silent: 'off' });
+
+/**
+ * Returns the global level of a filter such as `info,h2=warn`; undefined if it has none. A bare word that is not a level
+ * names a module: the filter is meant for another program. If there are several levels, the last wins, as in Rust.
+ */
+export function levelFromRustLog(filter: string): string | undefined {
+  const [directives = ''] = filter.split('/', 1);
+  return directives
+    .split(',')
+    .map((directive) => directive.trim())
+    .findLast((directive) => v.is(logLevel.schema, directive));
 }

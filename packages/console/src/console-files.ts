@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, constants, gzip } from 'node:zlib';
 import { type Encoding, encodingFor, matchesEtag } from './negotiation.ts';
 
-/** Each file is there once, as Brotli: that is the smallest package. */
+/** Each file is there once, as Brotli: the smallest package. */
 const FOLDER = new URL('../web/', import.meta.url);
 const SUFFIX = '.br';
 const PAGE = 'index.html';
@@ -43,7 +43,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** The name of each file but the page has a hash of its content. */
 const FOREVER = 'public, max-age=31536000, immutable';
 
-/** The headers of a request that decide the response. */
+/** The request headers behind the response. */
 export interface ConsoleRequest {
   readonly acceptEncoding?: string | undefined;
   readonly ifNoneMatch?: string | undefined;
@@ -59,9 +59,9 @@ export interface ConsoleResponse {
 
 /** The files of the console, for servers with their own routes. */
 export interface ConsoleFiles {
-  /** The page. Its addresses are relative: it belongs to a path that ends with a slash. */
+  /** The page. Its addresses are relative: its own path ends with a slash. */
   page(request: ConsoleRequest): Promise<ConsoleResponse>;
-  /** A file of `console/assets/` below the page; undefined if there is none of that name. */
+  /** A file of `console/assets/` below the page; undefined if there is none. */
   asset(name: string, request: ConsoleRequest): Promise<ConsoleResponse | undefined>;
 }
 
@@ -120,7 +120,7 @@ async function openFile(url: URL): Promise<StoredFile> {
   };
 }
 
-/** Returns a function that does its work once; a failure is not remembered. */
+/** Caches the result of a function; a failure is not remembered. */
 function remembered<T>(work: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | undefined;
   return async () => {

@@ -20,10 +20,14 @@
  * await store.close();
  * ```
  */
-export { createDurableStore } from './store/create-durable-store.ts';
+export {
+  createDurableStore,
+  type DurableStore,
+  type DurableStoreOptions,
+  type FrameCacheState,
+} from './store/durable-store.ts';
 export { createFrameFiles, type DuckdbFrameFiles } from './files/create-frame-files.ts';
-export { DirectoryInUseError, type LockHolder, type LockTimes } from './disk/directory-lock.ts';
-export type { DurableStore, DurableStoreOptions, FrameCacheState } from './store/durable-store.ts';
+export { DirectoryInUseError, type LockHolder, type LockTimes, type ProcessIdentity } from './disk/directory-lock.ts';
 export { BackupError } from './store/backup/backup-error.ts';
 export type { BackupFile, BackupIndex } from './store/backup/backup-index.ts';
 export { type BackupOptions, type BackupReport, createBackup } from './store/backup/create-backup.ts';
@@ -32,13 +36,12 @@ export { DirectoryFormatError } from './store/catalogue/directory-format.ts';
 export type { StoreProblem } from './store/catalogue/store-problem.ts';
 export type { FrameFiles, FrameSource, ReadPart, SourceInfo, WriteOptions, WrittenFile } from './files/frame-files.ts';
 export { createParquetEncoder, type ParquetEncoderOptions } from './files/parquet-encoder.ts';
-export type { FileEngineOptions } from './engine/file-engine.ts';
-export type { ChildOptions } from './engine/launch-child.ts';
-export type { ChildEnd } from './engine/child-exit.ts';
-export type { ChildLink } from './engine/child-link.ts';
-export type { OnSpans } from './engine/pending-request.ts';
-export { createSqlEngine, type SqlEngineOptions } from './sql/create-sql-engine.ts';
-export type { SqlChildOptions } from './sql/sql-child.ts';
+export type { FileChildOptions } from './child-link/file-child.ts';
+export type { ChildOptions } from './child-link/child-process.ts';
+export type { ChildEnd } from './child-link/child-errors.ts';
+export type { ChildLink } from './child-link/child-link.ts';
+export type { OnSpans } from './child-link/pending-request.ts';
+export { createSqlEngine, type SqlEngineOptions } from './sql/engine.ts';
+export type { SqlChildOptions } from './sql/children.ts';
 export type { DescribedFrame, PinnedSource, SqlFrames } from './store/sql-frames.ts';
-export type { FrameVerdict } from './store/verify-frames.ts';
-export type { ProcessIdentity } from './disk/process-identity.ts';
+export type { FrameVerdict } from './store/all-frames.ts';

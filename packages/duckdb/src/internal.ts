@@ -9,6 +9,10 @@
  * directory.path; // is removed when this process ends
  * ```
  */
-export type { PrivateDirectory } from './disk/ending-directory.ts';
-export { createPrivateDirectory, type LaterDirectory, planPrivateDirectory } from './disk/private-directory.ts';
-export { startChild } from './engine/start-child.ts';
+export {
+  createPrivateDirectory,
+  type LaterDirectory,
+  planPrivateDirectory,
+  type PrivateDirectory,
+} from './disk/private-directory.ts';
+export { startChild } from './child-link/child-link.ts';

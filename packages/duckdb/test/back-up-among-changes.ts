@@ -5,8 +5,7 @@ import { longFrame } from '@svc/frames/testing';
 import { expect } from 'vitest';
 import { createBackup } from '../src/store/backup/create-backup.ts';
 import { restoreBackup } from '../src/store/backup/restore-backup.ts';
-import { createDurableStore } from '../src/store/create-durable-store.ts';
-import type { DurableStore } from '../src/store/durable-store.ts';
+import { createDurableStore, type DurableStore } from '../src/store/durable-store.ts';
 import { createArrowFrameFiles } from '../src/testing/arrow-frame-files.ts';
 import { refOf, rowsOf, type StoreFixture } from '../src/testing/store-fixture.ts';
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import type { Engine, QueryResult } from '@svc/frames';
 import { vi } from 'vitest';
-import type { SqlEngineOptions } from '../src/sql/create-sql-engine.ts';
+import type { SqlEngineOptions } from '../src/sql/engine.ts';
 import { callOf, rowsOf, type SqlFixture } from '../src/testing/sql-fixture.ts';
 
 /** Whether the system has /proc. */

@@ -22,7 +22,7 @@ export interface ErrorCodeRow {
   readonly grpc: GrpcStatusName;
   /** When the error occurs, for the documentation. */
   readonly meaning: string;
-  /** The default hint, if the code that raises the error has no better one. */
+  /** The default hint, for errors without a better one. */
   readonly hint: string;
 }
 

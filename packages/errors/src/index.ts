@@ -1,5 +1,5 @@
 /**
- * The closed set of error codes, and the error class that carries them.
+ * The closed set of error codes, and the class of errors with such a code.
  *
  * ```ts
  * import { ERROR_CODES, ServiceError, toErrorBody } from '@svc/errors';
@@ -11,6 +11,11 @@
  */
 export { abortError, cancelledError, onAbort } from './cancellation.ts';
 export { ERROR_CODES, type ErrorCode, type ErrorCodeRow, type GrpcStatusName } from './error-codes.ts';
-export { type ErrorBody, toErrorBody } from './error-body.ts';
-export { nearestName } from './nearest-name.ts';
-export { ServiceError, type ServiceErrorOptions, toServiceError } from './service-error.ts';
+export {
+  type ErrorBody,
+  ServiceError,
+  type ServiceErrorOptions,
+  toErrorBody,
+  toServiceError,
+} from './service-error.ts';
+export { nearestName } from './text.ts';

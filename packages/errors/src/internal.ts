@@ -10,6 +10,5 @@
  * ```
  */
 export { orAborted } from './cancellation.ts';
-export { counted } from './counted.ts';
-export { quoted } from './quoted.ts';
+export { counted, quoted } from './text.ts';
 export { isOutOfFiles } from './service-error.ts';

@@ -36,7 +36,7 @@ export class ServiceError extends Error {
 /** The messages of Node and of the system if a process, or all of them together, have as many files open as they may. */
 const TOO_MANY_FILES = /\bE[MN]FILE\b|too many open files/i;
 
-/** Whether an error says that no more files and connections can be opened. This passes when others are closed. */
+/** True for an error of too many open files and connections. It passes when others are closed. */
 export function isOutOfFiles(error: unknown): boolean {
   return error instanceof Error && TOO_MANY_FILES.test(error.message);
 }
@@ -54,4 +54,26 @@ export function toServiceError(thrown: unknown): ServiceError {
     });
   }
   return new ServiceError('internal', 'The server failed to answer this request.', { cause: thrown });
+}
+
+/** The JSON body of an error: flat, with `error` first, as tools for an `/exec` endpoint expect. */
+export interface ErrorBody {
+  readonly error: string;
+  readonly code: ErrorCode;
+  readonly hint: string;
+  readonly query?: string;
+  readonly position?: number;
+  readonly requestId: string;
+}
+
+/** Returns the JSON body of an error. */
+export function toErrorBody(error: ServiceError, requestId: string): ErrorBody {
+  return {
+    error: error.message,
+    code: error.code,
+    hint: error.hint,
+    ...(error.query === undefined ? {} : { query: error.query }),
+    ...(error.position === undefined ? {} : { position: error.position }),
+    requestId,
+  };
 }

@@ -14,17 +14,18 @@
  * ```
  */
 export { createExecApp, type ExecAppOptions } from './create-exec-app.ts';
-export type { EndpointResponse } from './endpoint-response.ts';
+export type { EndpointResponse } from './response/endpoint-response.ts';
 export {
   addEndpoint,
+  addEndpoints,
   answerRequest,
-  type Authenticate,
+  type EndpointHandlers,
   type EndpointOptions,
   type Handler,
   type Handlers,
   type HandlersOf,
-} from './endpoint.ts';
-export { addEndpoints, type EndpointHandlers } from './endpoints/add-endpoints.ts';
+  type WriteParams,
+} from './endpoints/add-endpoints.ts';
 export type {
   EndpointRow,
   EndpointTable,
@@ -40,15 +41,15 @@ export type {
   Use,
 } from './endpoints/endpoint-table.ts';
 export { ENDPOINTS } from './endpoints/endpoints.ts';
-export type { AuthenticationKind, HostInfo } from './queries/info-endpoint.ts';
-export type { ExecEnv, RequestContext } from './request-context.ts';
+export type { AuthenticationKind, HostInfo } from './endpoints/server-handlers.ts';
+export type { Authenticate } from './request/authenticate.ts';
+export type { ExecEnv, RequestContext } from './request/request-context.ts';
 export { createResponseCache, type ResponseCache } from './cache/response-cache.ts';
-export { errorResponse } from './error-response.ts';
+export { errorResponse } from './response/endpoint-response.ts';
 export {
   createRequestGuard,
   type GuardedRequest,
   type RequestGuard,
   type RequestGuardOptions,
-} from './request-guard.ts';
-export { writeStreamed } from './streamed-body.ts';
-export type { WriteParams } from './upload/write-params.ts';
+} from './request/request-guard.ts';
+export { writeStreamed } from './response/streamed-body.ts';

@@ -11,4 +11,4 @@
  * const forward = forwardHandler(createService({ store: createMemoryStore() }));
  * ```
  */
-export { forwardHandler } from './forward-all/forward-handler.ts';
+export { forwardHandler } from './endpoints/exec-handlers.ts';

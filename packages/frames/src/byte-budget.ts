@@ -12,7 +12,7 @@ export interface ByteBudget {
 }
 
 /**
- * Creates a budget of `maxBytes`. `refusal` makes the error of a take that exceeds it. `resize` is called with the new
+ * Creates a budget of `maxBytes`. `refusal` makes the error of a take beyond it. `resize` is called with the new
  * use before each change, and may throw to refuse it.
  */
 export function createByteBudget(

@@ -1,7 +1,56 @@
+import { EXTENSION_METADATA_KEY, TYPE_METADATA_KEY, typeName, UUID_EXTENSION } from '@svc/arrow';
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
-import { DataType, Field, Precision, TimeUnit, Type } from 'apache-arrow';
-import { childrenOf, typeOf } from './arrow-types.ts';
+import {
+  Bool,
+  DataType,
+  DateDay,
+  Decimal,
+  Field,
+  FixedSizeBinary,
+  Float32,
+  Float64,
+  Int16,
+  Int32,
+  Int64,
+  Int8,
+  TimeMicrosecond,
+  TimestampMicrosecond,
+  TimestampNanosecond,
+  Uint64,
+  Utf8,
+} from 'apache-arrow';
+
+// apache-arrow declares the type of a field, and the value type of a dictionary, as `any`. These functions return them
+// with their types.
+
+/** Returns the type of a field. */
+export function typeOf({ type }: { readonly type: DataType }): DataType {
+  return type;
+}
+
+/** Returns the fields inside a field. */
+export function childrenOf({ type }: { readonly type: DataType }): readonly Field[] {
+  // Types that are not nested have null.
+  return type.children ?? [];
+}
+
+/** Returns the fields of the keys and of the values of a map. */
+export function keyAndValueOf(map: { readonly type: DataType }): readonly [key: Field, value: Field] {
+  const [key, value] = childrenOf(map).flatMap(childrenOf);
+  if (key === undefined || value === undefined) throw new TypeError('The field is not a map.');
+  return [key, value];
+}
+
+/** Returns the type of the values of a dictionary. */
+export function valueTypeOf({ dictionary }: { readonly dictionary: DataType }): DataType {
+  return dictionary;
+}
+
+/** True if the values of a field, or some inside them, are in a dictionary. */
+export function hasDictionary(field: { readonly type: DataType }): boolean {
+  return DataType.isDictionary(typeOf(field)) || childrenOf(field).some(hasDictionary);
+}
 
 /** One row of `COLUMN_TYPES`. */
 export interface ColumnTypeRow {
@@ -11,7 +60,7 @@ export interface ColumnTypeRow {
   readonly json: string;
 }
 
-/** The type names that clients see. */
+/** The type names clients see. */
 export const COLUMN_TYPES = {
   BOOLEAN: { arrow: 'bool', json: '`true`, `false`' },
   BYTE: { arrow: 'int8', json: 'exact digits' },
@@ -66,50 +115,9 @@ export interface ColumnInfo {
   readonly nullable: boolean;
 }
 
-/** The key of field metadata for a type that Arrow does not have. */
-export const TYPE_METADATA_KEY = 'svc:type';
-
-/** The key of field metadata for an Arrow extension type. */
-export const EXTENSION_METADATA_KEY = 'ARROW:extension:name';
-
-/** The extension type for UUIDs: fixed-size binary of 16 bytes. */
-export const UUID_EXTENSION = 'arrow.uuid';
-
 /** Returns the type name of an Arrow field; undefined if the server does not support the type. */
 export function columnTypeName(field: Field): ColumnTypeName | undefined {
-  const { metadata } = field;
-  const type = typeOf(field);
-  if (DataType.isDictionary(type)) return dictionaryName(new Field('', type.dictionary, true, metadata));
-  if (DataType.isDecimal(type)) {
-    const isWhole = type.scale === 0 && metadata.get(TYPE_METADATA_KEY) === 'LONG128';
-    return isWhole ? 'LONG128' : `DECIMAL(${type.precision},${type.scale})`;
-  }
-  if (DataType.isFixedSizeBinary(type)) {
-    const isUuid = type.byteWidth === 16 && metadata.get(EXTENSION_METADATA_KEY) === UUID_EXTENSION;
-    return isUuid ? 'UUID' : 'BINARY';
-  }
-  const nested = NESTED_NAMES[type.typeId];
-  if (nested !== undefined) {
-    return childrenOf(field).every((child) => columnTypeName(child) !== undefined) ? nested : undefined;
-  }
-  const name = plainName(type);
-  return name === 'STRING' && metadata.get(TYPE_METADATA_KEY) === 'SYMBOL' ? 'SYMBOL' : name;
-}
-
-/** A dictionary has the type of its values, but a dictionary of strings is a `SYMBOL`. */
-function dictionaryName(values: Field): ColumnTypeName | undefined {
-  const type = typeOf(values);
-  if (DataType.isDictionary(type) || type.typeId in NESTED_NAMES) return undefined;
-  const name = columnTypeName(values);
-  return name === 'STRING' ? 'SYMBOL' : name;
-}
-
-/** Returns the name of a type that needs no metadata. */
-function plainName(type: DataType): ColumnTypeName | undefined {
-  if (DataType.isInt(type)) return INTEGER_NAMES[`${type.isSigned ? 'int' : 'uint'}${type.bitWidth}`];
-  if (DataType.isFloat(type)) return type.precision === Precision.DOUBLE ? 'DOUBLE' : 'FLOAT';
-  if (DataType.isTimestamp(type)) return type.unit === TimeUnit.NANOSECOND ? 'TIMESTAMP_NS' : 'TIMESTAMP';
-  return PLAIN_NAMES[type.typeId];
+  return typeName({ type: typeOf(field), metadata: field.metadata });
 }
 
 /** Every response about a frame repeats the column names. */
@@ -141,36 +149,48 @@ export function columnInfo(field: Field): ColumnInfo {
   return { name: field.name, type, nullable: field.nullable };
 }
 
-const INTEGER_NAMES: Readonly<Record<string, ColumnTypeName>> = {
-  int8: 'BYTE',
-  int16: 'SHORT',
-  int32: 'INT',
-  int64: 'LONG',
-  uint8: 'SHORT',
-  uint16: 'INT',
-  uint32: 'LONG',
-  uint64: 'ULONG',
+/** A column as a client declares it. */
+export interface DeclaredColumn {
+  readonly name: string;
+  /** A type name, in any letter case (`LONG`, `decimal(18,4)`). Default: the type that fits all values. */
+  readonly type?: string;
+}
+
+interface DeclaredType {
+  readonly type: () => DataType;
+  readonly metadata?: readonly (readonly [string, string])[];
+}
+
+/** The types of columns of a text format a client can declare, and the Arrow types of their values. */
+const DECLARED_TYPES: Readonly<Record<string, DeclaredType>> = {
+  BOOLEAN: { type: () => new Bool() },
+  BYTE: { type: () => new Int8() },
+  SHORT: { type: () => new Int16() },
+  INT: { type: () => new Int32() },
+  LONG: { type: () => new Int64() },
+  ULONG: { type: () => new Uint64() },
+  LONG128: { type: () => new Decimal(0, 38, 128), metadata: [[TYPE_METADATA_KEY, 'LONG128']] },
+  FLOAT: { type: () => new Float32() },
+  DOUBLE: { type: () => new Float64() },
+  STRING: { type: () => new Utf8() },
+  SYMBOL: { type: () => new Utf8(), metadata: [[TYPE_METADATA_KEY, 'SYMBOL']] },
+  DATE: { type: () => new DateDay() },
+  TIMESTAMP: { type: () => new TimestampMicrosecond() },
+  TIMESTAMP_NS: { type: () => new TimestampNanosecond() },
+  TIME: { type: () => new TimeMicrosecond() },
+  UUID: { type: () => new FixedSizeBinary(16), metadata: [[EXTENSION_METADATA_KEY, UUID_EXTENSION]] },
 };
 
-const PLAIN_NAMES: Readonly<Partial<Record<Type, ColumnTypeName>>> = {
-  [Type.Bool]: 'BOOLEAN',
-  [Type.Utf8]: 'STRING',
-  [Type.LargeUtf8]: 'STRING',
-  [Type.Utf8View]: 'STRING',
-  [Type.Null]: 'STRING',
-  [Type.Date]: 'DATE',
-  [Type.Time]: 'TIME',
-  [Type.Duration]: 'DURATION',
-  [Type.Interval]: 'INTERVAL',
-  [Type.Binary]: 'BINARY',
-  [Type.LargeBinary]: 'BINARY',
-  [Type.BinaryView]: 'BINARY',
-};
+const MAX_PRECISION = 38;
 
-const NESTED_NAMES: Readonly<Partial<Record<Type, ColumnTypeName>>> = {
-  [Type.List]: 'ARRAY',
-  [Type.LargeList]: 'ARRAY',
-  [Type.FixedSizeList]: 'ARRAY',
-  [Type.Struct]: 'STRUCT',
-  [Type.Map]: 'MAP',
-};
+/** Returns the field of a column that is declared with a type. A type that cannot be declared is `invalid_argument`. */
+export function declaredField(name: string, type: string): Field {
+  const known = DECLARED_TYPES[type.toUpperCase()];
+  if (known !== undefined) return new Field(name, known.type(), true, new Map(known.metadata));
+  const [, precision, scale] = /^DECIMAL\((\d{1,2}), ?(\d{1,2})\)$/i.exec(type)?.map(Number) ?? [];
+  const isDecimal = precision !== undefined && scale !== undefined && precision >= 1 && precision <= MAX_PRECISION;
+  if (isDecimal && scale <= precision) return new Field(name, new Decimal(scale, precision, 128), true);
+  throw new ServiceError('invalid_argument', `Column ${quoted(name)} cannot be declared as ${quoted(type)}.`, {
+    hint: `Use one of: ${Object.keys(DECLARED_TYPES).join(', ')}, DECIMAL(p,s).`,
+  });
+}

@@ -1,6 +1,6 @@
 import type { Schema } from 'apache-arrow';
 import type { Call } from './call.ts';
-import type { FrameStream } from './frame-stream.ts';
+import type { FrameStream } from './streams.ts';
 
 /**
  * A value for `?` or `$1` in SQL. If no plain value fits, give the SQL type and the text to parse:
@@ -17,7 +17,7 @@ export interface QueuePlace {
   readonly length: number;
 }
 
-/** The part of its work that a statement has done, as its engine estimates it. */
+/** The part of its work a statement has done, as its engine estimates it. */
 export interface StatementProgress {
   /** From 0 to 1. */
   readonly fraction: number;
@@ -44,7 +44,7 @@ export type ChildExitReason = 'idle' | 'stopped' | 'recycled' | 'killed' | 'hung
 /** A part of the work of an engine's process on a request whose spans are recorded. */
 export interface EngineSpan {
   readonly spanId: string;
-  /** The span that this one is part of: another one of the process, or that of the request. */
+  /** The span this one is part of: another one of the process, or that of the request. */
   readonly parentSpanId: string;
   readonly name: string;
   readonly endedMsAgo: number;

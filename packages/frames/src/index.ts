@@ -22,11 +22,17 @@ export {
   type Call,
   type Caller,
   type Client,
+  continueTrace,
   DEFAULT_TENANT,
   type Permission,
   PERMISSIONS,
   requestIdFrom,
   type RequestOrigin,
+  startSpan,
+  type StartTrace,
+  type TraceContext,
+  type TraceHeaders,
+  traceHeaders,
 } from './call.ts';
 export {
   COLUMN_TYPES,
@@ -35,34 +41,44 @@ export {
   type ColumnTypeName,
   columnTypeName,
   type ColumnTypeRow,
+  type DeclaredColumn,
 } from './column-types.ts';
-export { CSV_ENCODINGS, type CsvEncoding, csvEncodingFrom } from './csv-encodings.ts';
-export type { DeclaredColumn } from './declared-columns.ts';
-export { CONTENT_CODINGS, type ContentCoding } from './content-coding.ts';
-export { streamFromTable } from './decode/adopt-batch.ts';
-export { decompressBody, type DecompressOptions } from './decode/body/decompress-body.ts';
-export { createDecoders, type Decoders, type DecodersOptions } from './decode/decoders.ts';
-export type { LinePrecision } from './decode/lines/line-numbers.ts';
-export { encodeArrowStream } from './encode/arrow-stream.ts';
-export { encodeCsv } from './encode/csv.ts';
-export type { ChunkOptions } from './encode/encode-rows.ts';
-export { encodeJsonTable, type JsonTableOptions } from './encode/json-table.ts';
-export { encodeNdjson, type NdjsonOptions } from './encode/ndjson.ts';
 export {
+  CONTENT_CODINGS,
+  type ContentCoding,
+  CSV_ENCODINGS,
+  type CsvEncoding,
+  csvEncodingFrom,
+  type DecodedFormat,
   type DecodeOptions,
-  type FileBody,
   type EncodingRow,
   ENCODINGS,
-  type ResultFormat,
-  type DecodedFormat,
   FILE_FORMATS,
+  type FileBody,
   type FileFormat,
   type Format,
   isFileFormat,
   type ParquetEncoder,
+  type RecognisedBody,
+  recogniseFormat,
+  type RecogniseOptions,
+  type ResultFormat,
   UPLOAD_FORMATS,
   type UploadFormat,
 } from './encoding.ts';
+export { streamFromTable } from './decode/adopt-batch.ts';
+export { decompressBody, type DecompressOptions } from './decode/decompress-body.ts';
+export { createDecoders, type Decoders, type DecodersOptions } from './decode/decoders.ts';
+export type { LinePrecision } from './decode/lines/line-tokens.ts';
+export { encodeArrowStream } from './encode/arrow-stream.ts';
+export {
+  type ChunkOptions,
+  encodeCsv,
+  encodeJsonTable,
+  encodeNdjson,
+  type JsonTableOptions,
+  type NdjsonOptions,
+} from './encode/row-formats.ts';
 export type {
   ChildExitReason,
   Engine,
@@ -75,40 +91,36 @@ export type {
   StatementMonitor,
   StatementProgress,
 } from './engine.ts';
-export type { FrameStream } from './frame-stream.ts';
-export { createHandle, type Handle, isHandle, parseHandle } from './handle.ts';
-export { createMemoryStore, type MemoryStoreOptions } from './memory-store/memory-store.ts';
-export type { PinnableFrames, PinnedFrame, PinOptions } from './pinned-frames.ts';
-export { createReadOnlyStore, type ReadOnlyFrame, type ReadOnlyStoreOptions } from './memory-store/read-only-store.ts';
-export { type RecognisedBody, recogniseFormat, type RecogniseOptions } from './recognise-format.ts';
-export type {
-  AppendOptions,
-  ByteRange,
-  CsvOptions,
-  FileUpload,
-  FrameFile,
-  FrameFileFormat,
-  FrameFileOptions,
-  FrameInfo,
-  FrameRef,
-  ListedFrame,
-  ListOptions,
-  OpenFrame,
-  PutOptions,
-  PutResult,
-  PutSource,
-  Quota,
-  ReadOptions,
-  RowsOptions,
-  Store,
-  StoreFault,
-  StoreUsage,
-} from './store.ts';
+export type { FrameStream } from './streams.ts';
 export {
-  continueTrace,
-  startSpan,
-  type StartTrace,
-  type TraceContext,
-  traceHeaders,
-  type TraceHeaders,
-} from './trace-context.ts';
+  type AppendOptions,
+  type ByteRange,
+  createHandle,
+  type CsvOptions,
+  type FileUpload,
+  type FrameFile,
+  type FrameFileFormat,
+  type FrameFileOptions,
+  type FrameInfo,
+  type FrameRef,
+  type Handle,
+  isHandle,
+  type ListedFrame,
+  type ListOptions,
+  type OpenFrame,
+  parseHandle,
+  type PinnableFrames,
+  type PinnedFrame,
+  type PinOptions,
+  type PutOptions,
+  type PutResult,
+  type PutSource,
+  type Quota,
+  type ReadOptions,
+  type RowsOptions,
+  type Store,
+  type StoreFault,
+  type StoreUsage,
+} from './store.ts';
+export { createMemoryStore, type MemoryStoreOptions } from './memory-store/memory-store.ts';
+export { createReadOnlyStore, type ReadOnlyFrame, type ReadOnlyStoreOptions } from './memory-store/read-only-store.ts';

@@ -1,10 +1,37 @@
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
+import type { Schema } from 'apache-arrow';
+import { ulid } from 'ulid';
 import type { RequestOrigin } from './call.ts';
-import type { ColumnInfo } from './column-types.ts';
-import type { CsvEncoding } from './csv-encodings.ts';
-import type { DeclaredColumn } from './declared-columns.ts';
-import type { UploadFormat } from './encoding.ts';
-import type { FrameStream } from './frame-stream.ts';
-import type { Handle } from './handle.ts';
+import type { ColumnInfo, DeclaredColumn } from './column-types.ts';
+import type { CsvEncoding, UploadFormat } from './encoding.ts';
+import type { FrameStream } from './streams.ts';
+
+declare const handleBrand: unique symbol;
+
+/** The name of a frame inside a tenant: a string that passed `isHandle`. */
+export type Handle = string & { readonly [handleBrand]: true };
+
+/** The rule of a handle. */
+export const HANDLE_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+
+/** True if a text is a valid handle. */
+export function isHandle(text: string): text is Handle {
+  return HANDLE_PATTERN.test(text);
+}
+
+/** Validates a handle from a client. Throws `invalid_argument` if it is not valid. */
+export function parseHandle(text: string): Handle {
+  if (isHandle(text)) return text;
+  throw new ServiceError('invalid_argument', `${quoted(text)} is not a valid handle.`, {
+    hint: 'A handle has 1 to 128 letters, digits, dots, dashes and underscores, and begins with a letter or digit.',
+  });
+}
+
+/** Creates a unique handle: `f-` and a ULID in lower case. Handles sort by creation time. */
+export function createHandle(): Handle {
+  return parseHandle(`f-${ulid().toLowerCase()}`);
+}
 
 /** Identifies a frame. Two tenants can use the same handle for different frames. */
 export interface FrameRef {
@@ -16,7 +43,7 @@ export interface FrameRef {
 export interface FrameInfo {
   readonly handle: Handle;
   readonly rows: number;
-  /** The bytes that the frame occupies in its tier. */
+  /** The bytes the frame occupies in its tier. */
   readonly bytes: number;
   readonly columns: readonly ColumnInfo[];
   readonly created: Date;
@@ -126,7 +153,7 @@ export interface RowsOptions {
 
 /** The CSV dialect. What is not given is detected. */
 export interface CsvOptions extends RowsOptions {
-  /** Whether the first line is a header with the column names. */
+  /** True if the first line is a header with the column names. */
   readonly header?: boolean;
   /** The separator between values. */
   readonly delimiter?: string;
@@ -142,7 +169,7 @@ export interface CsvOptions extends RowsOptions {
   readonly timestampFormat?: string;
 }
 
-/** A frame as the bytes of a file, in a format that the store reads. */
+/** A frame as the bytes of a file, in a format the store reads. */
 export type FileUpload = FileBytes &
   (
     | { readonly format: 'csv'; readonly body: AsyncIterable<Uint8Array>; readonly options?: CsvOptions }
@@ -166,7 +193,7 @@ export type PutSource = FrameStream | FileUpload;
 /** The outcome of a put. */
 export interface PutResult {
   readonly info: FrameInfo;
-  /** Whether the handle was free before. */
+  /** True if the handle was free before. */
   readonly created: boolean;
   /** The rows that were put or appended. Default: all rows of the frame. */
   readonly rowsWritten?: number;
@@ -211,7 +238,7 @@ export interface StoreFault {
  * that has started finishes on its version.
  */
 export interface Store {
-  /** The file formats that the store reads; a put in another format is `unsupported_media_type`. */
+  /** The file formats the store reads; a put in another format is `unsupported_media_type`. */
   readonly fileFormats: readonly UploadFormat[];
   /** The formats in which an open frame can be read as a file. Default: none. */
   readonly frameFileFormats?: readonly FrameFileFormat[];
@@ -242,4 +269,31 @@ export interface Store {
   /** Returns the current faults; empty if there are none. Must be cheap and must not throw: health checks call it. */
   faults(): Promise<readonly StoreFault[]>;
   close(): Promise<void>;
+}
+
+/** A frame whose files are kept until it is released, even if the frame is dropped. */
+export interface PinnedFrame {
+  readonly handle: Handle;
+  readonly version: string;
+  readonly rows: number;
+  /** The paths of Parquet files with the same columns, whose rows follow each other. */
+  readonly paths: readonly string[];
+  /** The columns as the files have them, for readers other than the store: some types are stored in another form. */
+  fileSchema(): Schema;
+  release(): void;
+}
+
+/** The frame to pin. */
+export interface PinOptions {
+  readonly tenant: string;
+  /** The name of a table: the handle, in any letter case. */
+  readonly name: string;
+}
+
+/** The frames of a store as files, for engines that read files. */
+export interface PinnableFrames {
+  /** Pins the current version of a frame, or returns undefined if there is none. */
+  pin(options: PinOptions): Promise<PinnedFrame | undefined>;
+  /** The handles of a tenant's frames, sorted. */
+  handles(tenant: string): Promise<readonly Handle[]>;
 }

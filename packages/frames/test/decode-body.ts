@@ -2,9 +2,14 @@ import { ServiceError } from '@svc/errors';
 import { type RecordBatch, RecordBatchStreamWriter, Schema, type StructRowProxy } from 'apache-arrow';
 import type { ByteBudget } from '../src/byte-budget.ts';
 import { decodeArrow } from '../src/decode/arrow/arrow-decoder.ts';
-import { type ByteInput, createByteInput, type DecodeSteps } from '../src/decode/decode-steps.ts';
-import { decodeSchema } from '../src/decode/arrow/arrow-schema.ts';
-import { createFrameAssembler, type FrameAssembler } from '../src/decode/worker/frame-assembler.ts';
+import {
+  type ByteInput,
+  createByteInput,
+  createFrameAssembler,
+  type DecodeSteps,
+  type FrameAssembler,
+} from '../src/decode/decode-steps.ts';
+import { decodeSchema } from '../src/decode/arrow/read-schema.ts';
 import { createFrameBudget } from '../src/decode/limits.ts';
 
 /** The result of a decoder. */

@@ -1,11 +1,10 @@
 import type { Schema } from 'apache-arrow';
-import type { ByteBudget } from '../src/byte-budget.ts';
 import { createFrameBudget } from '../src/decode/limits.ts';
 import { fitLines } from '../src/decode/lines/fit-lines.ts';
 import { createLineDecoder } from '../src/decode/lines/line-decoder.ts';
 import type { LineTable } from '../src/decode/lines/line-table.ts';
-import type { LinePrecision } from '../src/decode/lines/line-numbers.ts';
-import { encodeJsonTable } from '../src/encode/json-table.ts';
+import type { LinePrecision } from '../src/decode/lines/line-tokens.ts';
+import { encodeJsonTable } from '../src/encode/row-formats.ts';
 
 /** The time of lines without one. */
 export const NOW = '2024-01-02T03:04:05.000000006Z';
@@ -19,15 +18,10 @@ export interface DecodeLinesOptions {
   readonly stepBytes?: number;
 }
 
-/** A budget for the rows of a test. */
-export function lineBudget(maxBytes = 64 * 1024 ** 2): ByteBudget {
-  return createFrameBudget(maxBytes);
-}
-
 /** Decodes line protocol. */
 export function decodeLines(text: string | Uint8Array, options: DecodeLinesOptions = {}): readonly LineTable[] {
-  const { precision, maxBytes, stepBytes } = options;
-  const decoder = createLineDecoder({ precision, nowNs: NOW_NS, budget: lineBudget(maxBytes), stepBytes });
+  const { precision, maxBytes = 64 * 1024 ** 2, stepBytes } = options;
+  const decoder = createLineDecoder({ precision, nowNs: NOW_NS, budget: createFrameBudget(maxBytes), stepBytes });
   decoder.write(Buffer.from(text));
   return decoder.end();
 }
@@ -36,7 +30,7 @@ export function decodeLines(text: string | Uint8Array, options: DecodeLinesOptio
 export async function cellsOf(table: LineTable | undefined, frame?: Schema) {
   if (table === undefined) throw new Error('There is no table.');
   const chunks: Uint8Array[] = [];
-  const stream = await fitLines(table, frame, { budget: lineBudget(), pause: () => undefined });
+  const stream = await fitLines(table, frame, () => undefined);
   const names = new Set(stream.schema.fields.map(({ name }) => name));
   for await (const chunk of encodeJsonTable(stream, { query: '' })) chunks.push(Uint8Array.from(chunk));
   const json = Buffer.concat(chunks)

@@ -1,5 +1,5 @@
 import { type Data, Field, Schema } from 'apache-arrow';
-import { createRecordBatch } from '../src/columns/create-record-batch.ts';
+import { createRecordBatch } from '../src/columns/record-batch.ts';
 import { allocateColumns } from '../src/encode/columns/column.ts';
 import { createCellOptions, createColumns } from '../src/encode/columns/create-column.ts';
 import { useKernel } from '../src/encode/kernel/kernel.ts';

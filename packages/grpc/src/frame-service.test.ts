@@ -1,10 +1,21 @@
 import { status as Status } from '@grpc/grpc-js';
 import { ServiceError } from '@svc/errors';
 import { parseHandle } from '@svc/frames';
-import { GetFrameRequest } from '@svc/proto';
+import { GetFrameRequest, type PutFrameRequest } from '@svc/proto';
 import { Int64, Table, tableFromArrays, tableToIPC, vectorFromArray } from 'apache-arrow';
 import { describe, expect, test, vi } from 'vitest';
-import { connectRaw, failureOf, framed, getTable, putTable, startServer, upload } from '../test/start-server.ts';
+import {
+  collect,
+  connectRaw,
+  deferred,
+  failureOf,
+  framed,
+  getTable,
+  putTable,
+  startServer,
+  upload,
+} from '../test/start-server.ts';
+import { uploadBody } from './frame-service.ts';
 
 const rows = (count: number) =>
   new Table({
@@ -349,3 +360,47 @@ async function* twoTargets() {
   yield { target: { handle: 'a' } };
   yield { target: { handle: 'b' } };
 }
+
+const table = tableFromArrays({ id: Int32Array.of(1, 2, 3) });
+const stream = tableToIPC(table, 'stream');
+const file = tableToIPC(table, 'file');
+
+async function* inChunks(bytes: Uint8Array, size: number, end = Promise.resolve()): AsyncGenerator<PutFrameRequest> {
+  for (let start = 0; start < bytes.length; start += size) {
+    yield { target: undefined, chunk: bytes.subarray(start, start + size) };
+    yield { target: undefined, chunk: new Uint8Array(0) };
+  }
+  await end;
+}
+
+test.each([
+  ['a stream', stream, stream.length],
+  ['a stream in bytes', stream, 1],
+  ['a stream whose end is cut in two', stream, stream.length - 3],
+  ['a file', file, file.length],
+  ['a file whose end is cut in two', file, file.length - 3],
+])('%s is accepted', async (_what, bytes, size) => {
+  expect(Buffer.concat(await collect(uploadBody(inChunks(bytes, size))))).toEqual(Buffer.from(bytes));
+});
+
+test.each([
+  ['nothing', stream.subarray(0, 0)],
+  ['a stream without its end', stream.subarray(0, -8)],
+  ['a stream without its last byte', stream.subarray(0, -1)],
+  ['a file without its last byte', file.subarray(0, -1)],
+])('%s is refused', async (_what, bytes) => {
+  await expect(collect(uploadBody(inChunks(bytes, 100)))).rejects.toThrow(ServiceError);
+});
+
+test('the last chunk is held back until the upload has ended', async () => {
+  const end = deferred();
+  const body = uploadBody(inChunks(stream, stream.length - 8, end.promise));
+  expect((await body.next()).value).toHaveLength(stream.length - 8);
+  const last = body.next();
+  let isThere = false;
+  void last.then(() => (isThere = true));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(isThere).toBe(false);
+  end.resolve();
+  expect((await last).value).toHaveLength(8);
+});

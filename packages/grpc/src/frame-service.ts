@@ -1,6 +1,6 @@
-import { ServiceError } from '@svc/errors';
-import type { ListedFrame } from '@svc/frames';
-import { createYield } from '@svc/frames/internal';
+import { onAbort, ServiceError } from '@svc/errors';
+import { type Call, encodeArrowStream, type FrameStream, type ListedFrame } from '@svc/frames';
+import { createYield } from '@svc/frames/async';
 import {
   FrameServiceDefinition,
   type GetFrameResponse,
@@ -10,24 +10,25 @@ import {
 } from '@svc/proto';
 import type { FrameReading, Service } from '@svc/service';
 import type { ServiceImplementation } from 'nice-grpc';
-import type { CountedCall } from './call-traffic.ts';
+import { type CountedCall, countRows } from './call/calls.ts';
+import { type UploadPace, withPace } from './call/upload-pace.ts';
 import {
   chunkFrom,
-  chunkMessages,
-  closingWith,
   countFrom,
+  engineFrom,
   frameInfoMessage,
   handleFrom,
+  keepEngineFrom,
   partFrom,
+  sqlFrom,
+  sqlValueFrom,
   targetFrom,
   ttlFrom,
-} from './frame-messages.ts';
-import { engineFrom, keepEngineFrom, sqlFrom, sqlValueFrom } from './query-messages.ts';
-import { type UploadPace, withPace } from './upload-pace.ts';
+} from './messages.ts';
 
 type Methods = (typeof FrameServiceDefinition)['methods'];
 
-/** The bytes of a message that is encoded already. */
+/** The bytes of an encoded message. */
 type Encoded = readonly Uint8Array[];
 
 const ENCODED_CODEC = {
@@ -38,7 +39,7 @@ const ENCODED_CODEC = {
   fromPartial: (pieces: Encoded) => pieces,
 };
 
-/** The service as defined by its protocol, except that a list is encoded piece by piece. */
+/** The service of the protocol, except for lists: they are encoded piece by piece. */
 export const FrameDefinition: Omit<typeof FrameServiceDefinition, 'methods'> & {
   readonly methods: Omit<Methods, 'listFrames'> & {
     readonly listFrames: Omit<Methods['listFrames'], 'responseType'> & { readonly responseType: typeof ENCODED_CODEC };
@@ -199,4 +200,43 @@ interface FrameServiceOptions {
   readonly current: () => CountedCall;
   /** How slowly clients may send their uploads. */
   readonly pace: UploadPace;
+}
+
+/**
+ * Encodes a stream as messages with chunks, until the call is cancelled, and counts its rows. `onBytes` is called with the
+ * lengths of the chunks.
+ */
+async function* chunkMessages(
+  call: CountedCall,
+  stream: FrameStream,
+  onBytes: (bytes: number) => void = () => {},
+): AsyncGenerator<{ readonly chunk: Uint8Array }> {
+  for await (const chunk of encodeArrowStream(countRows(call, stream))) {
+    call.signal.throwIfAborted();
+    onBytes(chunk.byteLength);
+    yield { chunk };
+  }
+}
+
+/**
+ * Passes messages through, and closes their source at the end or when the call is cancelled, even if the client does not
+ * read on.
+ */
+async function* closingWith<T>(
+  { signal }: Call,
+  source: { close(): void },
+  messages: AsyncIterable<T>,
+): AsyncGenerator<T> {
+  let isClosed = false;
+  const close = (): void => {
+    if (!isClosed) source.close();
+    isClosed = true;
+  };
+  const stopListening = onAbort(signal, close);
+  try {
+    yield* messages;
+  } finally {
+    stopListening();
+    close();
+  }
 }

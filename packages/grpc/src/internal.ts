@@ -9,7 +9,7 @@
  * import { createService } from '@svc/service';
  *
  * const port = await openPort('127.0.0.1', 50052);
- * // Clients that connect now wait until the server is there.
+ * // Clients wait until the server is there.
  * const server = createGrpcServer({ service: createService({ store: createMemoryStore() }) });
  * await server.listenOn(port);
  * ```

@@ -43,7 +43,7 @@ export async function openPort(host: string, port: number): Promise<OpenPort> {
     async takeOver(bind, onListener) {
       let listener: Server | undefined;
       await onListen(bind, ({ server, options }) => {
-        // Node listens on the handle of this object, if it has one: that of a server is already bound.
+        // Node listens on the handle of this object, if it has one: here a bound one.
         Object.assign(options, { _handle: '_handle' in bound ? bound._handle : undefined });
         isTaken = true;
         listener = server;
@@ -55,13 +55,13 @@ export async function openPort(host: string, port: number): Promise<OpenPort> {
   };
 }
 
-/** Clients that may wait while the modules are loaded. */
+/** The most waiting clients while the modules are loaded. */
 const MAX_WAITING = 1000;
 
 /** A failed connection also closes. */
 function ignore(): void {}
 
-/** Runs `bind`, and calls `onServer` with the socket server that it is about to open. */
+/** Runs `bind`, and calls `onServer` with its socket server before that listens. */
 async function onListen(bind: () => Promise<unknown>, onServer: (start: ListenStart) => void): Promise<void> {
   const storage = new AsyncLocalStorage<true>();
   const onStart = (message: unknown): void => {
@@ -79,7 +79,7 @@ async function onListen(bind: () => Promise<unknown>, onServer: (start: ListenSt
 
 const LISTEN_STARTS = 'tracing:net.server.listen:asyncStart';
 
-/** A server that is about to listen. */
+/** A server about to listen. */
 interface ListenStart {
   readonly server: Server;
   readonly options: object;

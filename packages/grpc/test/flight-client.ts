@@ -1,5 +1,5 @@
 import { streamFromTable } from '@svc/frames';
-import { encodeArrowMessages, encapsulate, END_OF_STREAM } from '@svc/frames/internal';
+import { encodeArrowMessages, encapsulate, END_OF_STREAM } from '@svc/frames/ipc';
 import { Any, flight, flightSql } from '@svc/proto';
 import { type Table, tableFromIPC } from 'apache-arrow';
 import { type CallOptions, type Channel, type Client, createClient } from 'nice-grpc';

@@ -1,5 +1,5 @@
 /**
- * SQL over frames on a cluster: Spark Connect, or an engine that speaks Flight SQL.
+ * SQL over frames on a cluster: Spark Connect, or an engine of Flight SQL.
  *
  * ```ts
  * import { createDurableStore, createFrameFiles } from '@svc/duckdb';
@@ -16,6 +16,5 @@
  * const result = await engine.query(call, 'SELECT count(*) FROM trades');
  * ```
  */
-export type { Cluster } from './cluster.ts';
-export { createSchedulerEngine, type SchedulerOptions } from './create-scheduler-engine.ts';
-export type { EngineOptions } from './driver-engine.ts';
+export type { Cluster } from './driver.ts';
+export { createSchedulerEngine, type EngineOptions, type SchedulerOptions } from './scheduler-engine.ts';

@@ -1,14 +1,19 @@
 import { cancelledError, ServiceError } from '@svc/errors';
-import { orAborted, quoted } from '@svc/errors/internal';
+import { counted, orAborted, quoted } from '@svc/errors/internal';
 import type { Call, PinnableFrames, PinnedFrame, QueryOptions } from '@svc/frames';
-import { checkSqlText, createTimeLimit, type Semaphore, type TimeLimit } from '@svc/frames/internal';
-import type { BoundFrame, BoundStatement } from './driver.ts';
+import { createTimeLimit, type Semaphore, type TimeLimit } from '@svc/frames/async';
+import { checkSqlText } from '@svc/frames/sql';
+import {
+  type BoundFrame,
+  type BoundStatement,
+  type Driver,
+  schedulerFailed,
+  tooManyStatements,
+  wrongParameters,
+} from './driver.ts';
 import { type CheckedStatement, checkStatement, checkTables, type SqlDialect } from './fence/check-statement.ts';
-import type { RowCheck } from './row-check.ts';
-import { schedulerFailed } from './scheduler-failed.ts';
-import { tooManyStatements, wrongParameters } from './statement-errors.ts';
 
-/** A statement that holds a slot and its frames until `end`. */
+/** A statement with a slot and its frames, until `end`. */
 export interface RunningStatement {
   readonly statement: BoundStatement;
   /** The tables it reads, without the queries of WITH. */
@@ -19,11 +24,12 @@ export interface RunningStatement {
 }
 
 /** What statements are started with. */
-export interface StartOptions {
+interface StartOptions {
   readonly dialect: SqlDialect;
-  /** Whether the frames are bound as files. Otherwise the tables are those of the other engine. */
+  /** True if the frames are bound as files. Otherwise the tables are those of the other engine. */
   readonly readsFiles: boolean;
   readonly frames: PinnableFrames;
+  /** Returns the cluster's name of a file; undefined if it does not see the file. */
   readonly locate: (path: string) => string | undefined;
   readonly checkRows: RowCheck;
   readonly slots: Semaphore;
@@ -32,7 +38,7 @@ export interface StartOptions {
   readonly timeoutMs: number;
   readonly stopMs: number;
   readonly onNotStopping: ((call: Call) => void) | undefined;
-  /** The limits of all statements that run or wait. */
+  /** The limits of all running and waiting statements. */
   readonly limits: Set<TimeLimit>;
 }
 
@@ -75,18 +81,18 @@ export async function startStatement(
     statement: { sql: checked.sql, params: params ?? [], parameters, frames, tenant, tag: tagOf(requestId), trace },
     tables: checked.tables,
     limit,
-    end: createEnd(options, call, { limit, release, pins }),
+    end: createEnd(options, call, limit, release, pins),
   };
 }
 
 /** Pins the frames. If the signal is aborted first, they are released when they arrive. */
 async function pinInTime(
-  { frames, locate }: StartOptions,
+  options: StartOptions,
   { tenant }: Call,
   checked: CheckedStatement,
   signal: AbortSignal,
 ): Promise<FramePins> {
-  const pinning = pinFrames(frames, checked, { tenant, locate });
+  const pinning = pinFrames(options, tenant, checked);
   try {
     return await orAborted(pinning, signal);
   } catch (error) {
@@ -98,16 +104,13 @@ async function pinInTime(
   }
 }
 
-interface Held {
-  readonly limit: TimeLimit;
-  readonly release: () => void;
-  readonly pins: FramePins;
-}
-
+/** Returns the function to end a statement. */
 function createEnd(
   { limits, stopMs, onNotStopping }: StartOptions,
   call: Call,
-  { limit, release, pins }: Held,
+  limit: TimeLimit,
+  release: () => void,
+  pins: FramePins,
 ): RunningStatement['end'] {
   let isEnded = false;
   return (stopped) => {
@@ -129,7 +132,7 @@ function createEnd(
   };
 }
 
-/** Request ids may have characters that a tag must not have. */
+/** Request ids may have characters not allowed in a tag. */
 function tagOf(requestId: string): string {
   return `svc-${requestId.replaceAll(/[^\w.-]/g, '_')}`;
 }
@@ -138,7 +141,7 @@ function closedResult(): ServiceError {
   return new ServiceError('cancelled', 'The result was closed.');
 }
 
-/** Frames that stay pinned until they are released. */
+/** Frames, pinned until they are released. */
 interface FramePins {
   readonly frames: readonly BoundFrame[];
   release(): void;
@@ -147,21 +150,14 @@ interface FramePins {
 /** For statements without frames. */
 const NO_FRAMES: FramePins = { frames: [], release: () => undefined };
 
-/** Options of `pinFrames`. */
-interface PinFramesOptions {
-  readonly tenant: string;
-  /** Returns the name that the cluster has for a file; undefined if it does not see the file. */
-  readonly locate: (path: string) => string | undefined;
-}
-
 /**
  * Pins the frames that a statement reads, each at one version, whatever letter case the statement uses. A table that is not
  * a frame is `invalid_sql`: the cluster may have one of that name.
  */
 async function pinFrames(
-  source: PinnableFrames,
+  { frames: source, locate }: StartOptions,
+  tenant: string,
   statement: CheckedStatement,
-  { tenant, locate }: PinFramesOptions,
 ): Promise<FramePins> {
   const spellings = new Map<string, Set<string>>();
   for (const { name } of statement.tables) {
@@ -191,7 +187,7 @@ async function pinFrames(
   }
 }
 
-function boundFrame(name: string, pin: PinnedFrame, locate: PinFramesOptions['locate']): BoundFrame {
+function boundFrame(name: string, pin: PinnedFrame, locate: StartOptions['locate']): BoundFrame {
   const { handle, version, rows } = pin;
   const uris = pin.paths.map((path) => locate(path) ?? unreachable(handle));
   return { name, handle, version, rows, uris, schema: pin.fileSchema() };
@@ -201,4 +197,81 @@ function unreachable(handle: string): never {
   throw schedulerFailed(`The cluster cannot read the frame ${quoted(handle)}.`, {
     hint: 'Upload it as a frame: only Parquet files in the directory of the frames can be read by others than this server.',
   });
+}
+
+/** Throws `scheduler_failed` unless the cluster sees every row of the frames. */
+type RowCheck = (tenant: string, frames: readonly BoundFrame[], signal: AbortSignal) => Promise<void>;
+
+/** The number of remembered versions. */
+const MAX_CHECKED = 10_000;
+
+/**
+ * Creates the check that a cluster sees the files of a frame. Engines read a missing file as an empty table, or only the
+ * files of one of their machines, and the answer would look complete. Each version is counted once if the
+ * engine notices that a file is missing later; otherwise before each statement.
+ */
+export function createRowCheck(driver: Driver): RowCheck {
+  const checked = new Set<string>();
+
+  async function check(tenant: string, frame: BoundFrame, signal: AbortSignal): Promise<void> {
+    const key = JSON.stringify([tenant, frame.handle, frame.version]);
+    if (checked.has(key)) return;
+    const { seen, noticesMissingFiles } = await countRows(driver, tenant, frame, signal).catch((error: unknown) => {
+      throw unreadable(frame, error);
+    });
+    if (seen !== BigInt(frame.rows)) throw missingRows(frame, seen);
+    if (!noticesMissingFiles) return;
+    if (checked.size >= MAX_CHECKED)
+      for (const oldest of [...checked].slice(0, MAX_CHECKED / 2)) checked.delete(oldest);
+    checked.add(key);
+  }
+
+  return async (tenant, frames, signal) => {
+    const versions = new Map(frames.map((frame) => [frame.handle, frame]));
+    for (const frame of versions.values()) await check(tenant, frame, signal);
+  };
+}
+
+interface Count {
+  readonly seen: bigint;
+  readonly noticesMissingFiles: boolean;
+}
+
+async function countRows(driver: Driver, tenant: string, frame: BoundFrame, signal: AbortSignal): Promise<Count> {
+  const frames = [{ ...frame, name: 'svc_frame' }];
+  const statement = {
+    sql: 'SELECT count(*) AS n FROM svc_frame',
+    params: [],
+    parameters: 0,
+    frames,
+    tenant,
+    tag: 'svc-rows',
+  };
+  const result = await driver.query(statement, signal);
+  const { noticesMissingFiles = false } = result;
+  try {
+    for await (const batch of result.batches) {
+      if (batch.numRows > 0) return { seen: BigInt(String(batch.getChildAt(0)?.get(0))), noticesMissingFiles };
+    }
+    throw schedulerFailed(`The scheduler did not count the rows of frame ${quoted(frame.handle)}.`);
+  } finally {
+    await result.stop();
+  }
+}
+
+/** The count is right SQL: if an engine refuses it, it cannot read the files. */
+function unreadable({ handle }: BoundFrame, error: unknown): unknown {
+  if (!(error instanceof ServiceError) || error.code !== 'invalid_sql') return error;
+  return schedulerFailed(`The scheduler cannot read the frame ${quoted(handle)}: ${error.message}`, {
+    hint: SAME_FILES,
+    cause: error.cause,
+  });
+}
+
+const SAME_FILES =
+  'Check that every machine of the cluster reads the same directory, and that scheduler.frames_url names it.';
+
+function missingRows({ handle, rows }: BoundFrame, seen: bigint): Error {
+  const message = `The scheduler sees ${seen} of ${counted(rows, 'row')} of the frame ${quoted(handle)}.`;
+  return schedulerFailed(message, { hint: SAME_FILES });
 }

@@ -2,10 +2,9 @@ import type { Permission } from '@svc/auth';
 import { type ErrorCode, toServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 import type { TsdbResponse } from '@svc/tsdb-proxy';
-import type { SqlTarget } from './engine-names.ts';
-import type { Observer } from './events.ts';
-import { outcomeOfStatus } from './query-outcome.ts';
-import { requiredPermissions } from './required-permissions.ts';
+import type { SqlTarget } from './engines.ts';
+import { type Observer, outcomeOfStatus } from './events.ts';
+import { requiredPermissions } from './permissions.ts';
 import type { OperationName } from './service.ts';
 
 /** Reports what the audit must show. */
@@ -21,7 +20,7 @@ export interface Audit {
   /** Runs the part of a write before its frames are known, and reports it if it fails. */
   refused<T>(call: Call, operation: OperationName, work: () => Promise<T>): Promise<T>;
   /**
-   * Forwards SQL to the time-series database, and reports how that ended: the SQL may write there, and is not parsed here.
+   * Forwards SQL to the time-series database, and reports the end: the SQL may write there, and is not parsed here.
    */
   forward(call: Call, operation: OperationName, work: () => Promise<TsdbResponse>): Promise<TsdbResponse>;
   /**
@@ -29,7 +28,7 @@ export interface Audit {
    * operation, and its handle is unknown.
    */
   check(call: Call, operation: OperationName, target: SqlTarget | undefined, work: () => void): void;
-  /** Whether the caller has the permission `admin`. If so, reports its use. */
+  /** Returns true if the caller has the permission `admin`, and reports its use. */
   useAdmin(call: Call, operation: string): boolean;
 }
 
@@ -66,10 +65,8 @@ export function createAudit(observe: Observer): Audit {
     operation: OperationName,
     handle: string | null,
     work: () => Promise<T>,
-    {
-      outcomeOf,
-      newHandle,
-    }: { readonly outcomeOf?: (result: T) => 'ok' | ErrorCode; readonly newHandle?: string | undefined } = {},
+    newHandle?: string,
+    outcomeOf?: (result: T) => 'ok' | ErrorCode,
   ): Promise<T> {
     let result;
     try {
@@ -83,7 +80,7 @@ export function createAudit(observe: Observer): Audit {
   }
 
   return {
-    write: (call, operation, handle, work, newHandle) => run(call, operation, handle, work, { newHandle }),
+    write: (call, operation, handle, work, newHandle) => run(call, operation, handle, work, newHandle),
     async refused(call, operation, work) {
       try {
         return await work();
@@ -93,7 +90,7 @@ export function createAudit(observe: Observer): Audit {
       }
     },
     forward: (call, operation, work) =>
-      run(call, operation, null, work, { outcomeOf: ({ status }) => outcomeOfStatus(status) }),
+      run(call, operation, null, work, undefined, ({ status }) => outcomeOfStatus(status)),
     check(call, operation, target, work) {
       try {
         work();

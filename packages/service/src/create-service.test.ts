@@ -1,6 +1,6 @@
 import { ServiceError } from '@svc/errors';
 import { createMemoryStore, type Engine, type Store, streamFromTable } from '@svc/frames';
-import { withResolvers } from '@svc/frames/internal';
+import { withResolvers } from '@svc/frames/async';
 import { readRows } from '@svc/frames/testing';
 import { TsdbCredentialsError, type TsdbProxy, type TsdbResponse } from '@svc/tsdb-proxy';
 import { tableFromArrays } from 'apache-arrow';

@@ -10,28 +10,26 @@ import {
   type StartTrace,
   type Store,
 } from '@svc/frames';
-import { isCancelled } from '@svc/frames/internal';
+import { isCancelled } from '@svc/frames/async';
 import type { TsdbProxy } from '@svc/tsdb-proxy';
-import type { EngineName, SqlTarget } from './engine-names.ts';
-import { audited, createForward } from './forward-operation.ts';
-import type { Observer } from './events.ts';
 import { createAudit } from './audit.ts';
-import { createAuthentication } from './authentication.ts';
+import { type EngineName, namesOf, type SqlTarget } from './engines.ts';
+import type { Observer } from './events.ts';
+import { createForward } from './forward-operation.ts';
 import { createFrameOperations } from './frame-operations.ts';
-import { createInsertOperations } from './insert-operations.ts';
-import { createLinesOperation } from './lines/lines-operation.ts';
-import { createQueryOperations } from './query-operations.ts';
-import { createRegistryOperations } from './registry-operations.ts';
-import { createRunningQueries } from './running/running-queries.ts';
-import { createServiceState } from './service-state.ts';
+import { createServiceState } from './health.ts';
+import { createTenantLimiter } from './limits.ts';
+import { createLinesOperation } from './lines-operation.ts';
+import { createAuthentication } from './permissions.ts';
+import { createInsertOperations, createQueryOperations } from './query-operations.ts';
+import { createRegistryOperations, createRunningQueries } from './running-queries.ts';
 import type { OperationName, Service, TlsHealth } from './service.ts';
-import { createTenantLimiter } from './tenant-limits.ts';
 
 /** The parts a service is made of. */
 export interface ServiceOptions {
   /** Stores the frames. The service closes it. */
   readonly store: Store;
-  /** The engines that run SQL over frames. The service closes them. Default: none. */
+  /** The engines for SQL over frames. The service closes them. Default: none. */
   readonly engines?: Readonly<Partial<Record<EngineName, Engine>>>;
   /** Writes frames as Parquet files. Default: Parquet is not offered. */
   readonly encodeParquet?: ParquetEncoder;
@@ -46,7 +44,7 @@ export interface ServiceOptions {
   readonly maxUploadBytes?: number;
   /** The longest request of line protocol, in bytes; all such requests together use up to 4 times as much memory. Default 100 MiB. */
   readonly maxLinesBytes?: number;
-  /** The most requests in flight of all tenants, of which one may have three quarters. Default: any number. */
+  /** The most requests in flight of all tenants; one may have three quarters. Default: any number. */
   readonly maxInFlight?: number;
   /** Memory for decoding uploads, in bytes, in addition to the memory of the store. Default 1 GiB. */
   readonly maxDecodeBytes?: number;
@@ -67,7 +65,7 @@ export interface ServiceOptions {
   readonly minFreeBytes?: number;
   /** Returns the state of the certificate, for `health`. Default: the server has none. */
   readonly tls?: (() => TlsHealth) | undefined;
-  /** The version that `health` reports. Default `unknown`. */
+  /** The version, for `health`. Default `unknown`. */
   readonly version?: string;
 }
 
@@ -76,7 +74,7 @@ export function createService(options: ServiceOptions): Service {
   const { store, engines = {}, tsdb, maxUploadBytes = 10 * 1024 ** 3, observe = warnOfFailures() } = options;
   const maxLinesBytes = Math.min(options.maxLinesBytes ?? 100 * 1024 ** 2, maxUploadBytes);
   const { version = 'unknown', encodeParquet, idleTimeoutMs = 60_000, authenticator } = options;
-  const { authenticate, authorize } = createAuthentication({ authenticator, observe });
+  const { authenticate, authorize } = createAuthentication(authenticator, observe);
   const audit = createAudit(observe);
   const limitsOf = (tenant: string): TenantLimits | undefined => authenticator?.limitsOf?.(tenant);
   const limiter = createTenantLimiter({ limitsOf, maxInFlight: options.maxInFlight });
@@ -94,18 +92,13 @@ export function createService(options: ServiceOptions): Service {
     if (state.isStopping) throw new ServiceError('unavailable', 'The server is stopping.');
   }
 
-  const running = createRunningQueries({
-    observe,
-    startQuery: limiter.startQuery,
-    limitsOf(tenant) {
-      const { maxResultMs = options.maxResultMs, maxResultBytes = options.maxResultBytes } = limitsOf(tenant) ?? {};
-      return { maxResultMs, maxResultBytes };
-    },
+  const running = createRunningQueries(observe, limiter.startQuery, (tenant) => {
+    const { maxResultMs = options.maxResultMs, maxResultBytes = options.maxResultBytes } = limitsOf(tenant) ?? {};
+    return { maxResultMs, maxResultBytes };
   });
-  const forward = createForward({ tsdb, engines: () => queries.engines, begin, observe, running });
-  const writing = { store, maxUploadBytes, quotaOf: limitsOf, begin, observe, audit };
-  const inserting = { ...writing, engines, idleTimeoutMs, running };
-  const queries = createQueryOperations({ ...inserting, forward });
+  const parts = { store, maxUploadBytes, quotaOf: limitsOf, begin, observe, audit };
+  const forward = createForward(parts, running, tsdb, namesOf(engines));
+  const sql = { ...parts, engines, idleTimeoutMs, running, forward };
 
   return {
     version,
@@ -115,17 +108,18 @@ export function createService(options: ServiceOptions): Service {
     useAdmin: (call, operation) => audit.useAdmin(call, operation),
     admit: ({ tenant }) => limiter.admit(tenant),
     startRequest: ({ tenant }) => limiter.startRequest(tenant),
-    ...createFrameOperations({ ...writing, decoders }),
-    ...queries,
-    ...createInsertOperations(inserting),
-    ...createLinesOperation({ ...writing, maxLinesBytes }),
-    ...createRegistryOperations({ running, authorize, audit }),
+    ...createFrameOperations(parts, decoders),
+    ...createQueryOperations(sql),
+    ...createInsertOperations(sql),
+    ...createLinesOperation(parts, maxLinesBytes),
+    ...createRegistryOperations(running, authorize, audit),
     sqlProduct: engines.local?.product,
     encodeParquet,
 
     hasTsdb: tsdb !== undefined,
-    // The audit of a stored result is that of its frame.
-    ...audited(forward, audit),
+    forward: forward.forward,
+    forwardRead: forward.forwardRead,
+    forwardChange: forward.forwardChange,
 
     observe,
     startTrace: options.startTrace ?? continueTrace,
@@ -142,7 +136,7 @@ export function createService(options: ServiceOptions): Service {
   };
 }
 
-/** The most failures that are printed: a failure with another text each time must not fill a log. */
+/** The most printed failures: a failure with another text each time must not fill a log. */
 const MAX_WARNINGS = 100;
 
 /**

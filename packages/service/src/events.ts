@@ -1,10 +1,9 @@
 import type { AuthEvent } from '@svc/auth';
 import type { ErrorCode, ServiceError } from '@svc/errors';
-import type { ChildExitReason, Client, EngineSpan, RequestOrigin, TraceContext } from '@svc/frames';
-import type { SqlTarget } from './engine-names.ts';
-import type { QueryOutcome } from './query-outcome.ts';
+import type { Call, ChildExitReason, Client, EngineSpan, RequestOrigin, TraceContext } from '@svc/frames';
+import type { SqlTarget } from './engines.ts';
 
-/** The request that an event belongs to. */
+/** The request of an event. */
 export interface EventSource {
   readonly requestId: string;
   readonly tenant: string;
@@ -17,7 +16,7 @@ export interface EventSource {
 /** How a request reached the server. */
 export type Protocol = 'http' | 'grpc';
 
-/** Details of a request that are computed on access, because few observers need them. */
+/** Details of a request. They are computed on access, because few observers need them. */
 export interface RequestDetails {
   /** Undefined if the connection is not known. */
   readonly client?: Client | undefined;
@@ -29,7 +28,7 @@ export interface RequestDetails {
 /** The work of a process of the engine. */
 export type EngineChild = 'sql' | 'files';
 
-/** The route of a request that matches none: a label of a metric must not contain a path that a client invented. */
+/** The route of a request without one: a label of a metric must not contain a client's path. */
 export const OTHER_ROUTE = 'other';
 
 /** An event of the service; observers turn events into log lines and counters. */
@@ -39,7 +38,7 @@ export type ServiceEvent =
       readonly handle: string;
       /** The rows of the frame. */
       readonly rows: number;
-      /** The rows that were put or appended. */
+      /** The put or appended rows. */
       readonly rowsWritten: number;
       readonly bytes: number;
       readonly created: boolean;
@@ -72,7 +71,7 @@ export type ServiceEvent =
       readonly executeMs: number;
       /** From its start to its end, with the wait and the time to send the result. */
       readonly durationMs: number;
-      /** The rows that were read from the result; 0 for the time-series database, whose responses are not parsed. */
+      /** The rows read from the result; 0 for the time-series database, whose responses are not parsed. */
       readonly rows: number;
       /** The bytes of the response before compression; for a stored result, the bytes of the frame. */
       readonly bytes: number;
@@ -90,7 +89,7 @@ export type ServiceEvent =
       readonly durationMs: number;
     })
   | (EventSource & { readonly kind: 'tsdb_refused_credentials' })
-  /** The cluster did not confirm that a statement has stopped; its slot is free again. */
+  /** The cluster did not confirm the end of a statement; its slot is free again. */
   | (EventSource & { readonly kind: 'scheduler_not_stopping' })
   /** A process of the engine was started, for SQL or for the files of frames. Exactly one `engine_child_exited` follows. */
   | { readonly kind: 'engine_child_started'; readonly child: EngineChild }
@@ -98,14 +97,14 @@ export type ServiceEvent =
       readonly kind: 'engine_child_exited';
       readonly child: EngineChild;
       readonly reason: ChildExitReason;
-      /** The requests that it was working on, which fail unless it is replaced in time. */
+      /** Its current requests. They fail unless it is replaced in time. */
       readonly requests: readonly RequestOrigin[];
     }
   /** A process of the engine has done some work on a request whose spans are recorded; there is none for others. */
   | (RequestOrigin & {
       readonly kind: 'engine_child_answered';
       readonly child: EngineChild;
-      /** Each span is after those that are part of it. */
+      /** Each span is after its parts. */
       readonly spans: readonly EngineSpan[];
     })
   /** A request without valid credentials; `reason` has no part of them. `operation`: as in `RequestDetails`. */
@@ -116,7 +115,7 @@ export type ServiceEvent =
       readonly reason: string;
       /** Omitted if the connection is not known. */
       readonly client?: Client;
-      /** The number of refusals that the event stands for; the other fields are those of the last one. Omitted: 1. */
+      /** The number of refusals in this event; the other fields are those of the last one. Omitted: 1. */
       readonly count?: number;
       readonly trace?: TraceContext;
     }
@@ -129,9 +128,9 @@ export type ServiceEvent =
       readonly caller: string | null;
       /** The name of the operation. */
       readonly operation: string;
-      /** The frame; null if the operation is not about one, or was refused before that was known. */
+      /** The frame; null if the operation is not about one, or was refused before it was known. */
       readonly handle: string | null;
-      /** The new handle of a frame that is renamed. Omitted for other operations. */
+      /** The new handle of a renamed frame. Omitted for other operations. */
       readonly newHandle?: string;
       readonly outcome: 'ok' | ErrorCode;
       readonly trace?: TraceContext;
@@ -156,15 +155,15 @@ export type ServiceEvent =
       readonly durationMs: number;
       /** Time to the first byte of the response body, or to the end if there is none. */
       readonly firstByteMs: number;
-      /** Bytes of the request body that were read. */
+      /** The bytes read from the request body. */
       readonly requestBytes: number;
-      /** Bytes of the response body that were sent. */
+      /** The sent bytes of the response body. */
       readonly responseBytes: number;
       /** The rows in the request or the response, if they are known. */
       readonly rows: number | undefined;
       /** The format of the rows in the request or the response. Undefined if there are none. */
       readonly format: string | undefined;
-      /** The error that was sent, with its cause. */
+      /** The sent error, with its cause. */
       readonly error: ServiceError | undefined;
       readonly details: RequestDetails;
       /** The span of the request, if it is in a distributed trace. */
@@ -176,3 +175,35 @@ export type EventOf<Kind extends ServiceEvent['kind']> = Extract<ServiceEvent, {
 
 /** Called synchronously with every event, in order. It must not throw. */
 export type Observer = (event: ServiceEvent) => void;
+
+/** Returns the fields of an event about its request. */
+export function eventSource({ requestId, tenant, caller, trace }: Call): EventSource {
+  const source = caller === undefined ? { requestId, tenant } : { requestId, tenant, caller: caller.id };
+  return trace === undefined ? source : { ...source, trace };
+}
+
+/**
+ * How a statement ended. `oom`: it needed too much memory. `refused`: it did not run, because too many others did or because
+ * it is not allowed. `error`: any other failure.
+ */
+export type QueryOutcome = 'ok' | 'cancelled' | 'timeout' | 'oom' | 'error' | 'refused';
+
+const OUTCOMES: Partial<Record<ErrorCode, QueryOutcome>> = {
+  cancelled: 'cancelled',
+  deadline_exceeded: 'timeout',
+  out_of_memory: 'oom',
+  permission_denied: 'refused',
+  too_many_requests: 'refused',
+};
+
+/** Returns the outcome of a statement by the code of its error; undefined: there was none. */
+export function queryOutcome(code: ErrorCode | undefined): QueryOutcome {
+  return code === undefined ? 'ok' : (OUTCOMES[code] ?? 'error');
+}
+
+/** Returns the outcome of SQL in the time-series database by the status of its response. */
+export function outcomeOfStatus(status: number): 'ok' | ErrorCode {
+  if (status < 400) return 'ok';
+  if (status >= 500) return 'tsdb_failed';
+  return status === 403 ? 'permission_denied' : 'invalid_sql';
+}

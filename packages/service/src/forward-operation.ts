@@ -1,6 +1,6 @@
 import { cancelledError, ServiceError, toServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
-import { isCancelled, withSpan } from '@svc/frames/internal';
+import { isCancelled, withSpan } from '@svc/frames/async';
 import {
   createStreamedResponse,
   TsdbCredentialsError,
@@ -9,31 +9,15 @@ import {
   type TsdbRequest,
   type TsdbResponse,
 } from '@svc/tsdb-proxy';
-import type { Audit } from './audit.ts';
-import { engineNotConfigured } from './configured-engines.ts';
-import type { EngineName } from './engine-names.ts';
-import { eventSource } from './event-source.ts';
-import type { Observer } from './events.ts';
-import { outcomeOfStatus } from './query-outcome.ts';
-import type { RunningQueries } from './running/running-queries.ts';
-import type { RunningQuery } from './running/running-query.ts';
-import type { OperationName, Service } from './service.ts';
-
-/** Dependencies of `createForward`. */
-export interface ForwardParts {
-  /** Undefined if none is configured. */
-  readonly tsdb: TsdbProxy | undefined;
-  /** The configured engines, for the error if there is no database. */
-  readonly engines: () => readonly EngineName[];
-  readonly observe: Observer;
-  /** Throws if the call is cancelled, the caller lacks the permission, or the service is stopping. */
-  readonly begin: (call: Call, operation: OperationName) => void;
-  readonly running: RunningQueries;
-}
+import { type EngineName, engineNotConfigured } from './engines.ts';
+import { eventSource, outcomeOfStatus } from './events.ts';
+import type { OperationParts } from './frame-operations.ts';
+import type { RunningQueries, RunningQuery } from './running-queries.ts';
+import type { Service } from './service.ts';
 
 /** Sends requests to the time-series database. */
 export interface Forward {
-  /** The operations. */
+  /** The operations, with their audit. */
   readonly forward: Service['forward'];
   readonly forwardRead: Service['forwardRead'];
   readonly forwardChange: Service['forwardChange'];
@@ -41,16 +25,24 @@ export interface Forward {
   readonly check: () => undefined;
   /** Returns how the last request ended; undefined before the first one. */
   readonly lastOutcome: () => ReturnType<typeof outcomeOfStatus> | undefined;
-  /** Sends a request of a call that may use the database. */
+  /** Sends a request of an authorized call. */
   readonly send: (call: Call, request: TsdbRequest | TsdbPassRequest) => Promise<TsdbResponse>;
 }
 
-/** Creates the operation that forwards SQL to the time-series database. */
-export function createForward({ tsdb, engines, begin, observe, running }: ForwardParts): Forward {
+/**
+ * Creates the operations that forward requests to the time-series database; `tsdb` is undefined if there is none. `engines`
+ * are the configured ones, for that error.
+ */
+export function createForward(
+  { begin, observe, audit }: OperationParts,
+  running: RunningQueries,
+  tsdb: TsdbProxy | undefined,
+  engines: readonly EngineName[],
+): Forward {
   let lastOutcome: ReturnType<Forward['lastOutcome']>;
 
   function configured(): TsdbProxy {
-    if (tsdb === undefined) throw engineNotConfigured('tsdb', engines());
+    if (tsdb === undefined) throw engineNotConfigured('tsdb', engines);
     return tsdb;
   }
 
@@ -60,7 +52,7 @@ export function createForward({ tsdb, engines, begin, observe, running }: Forwar
     const startMs = performance.now();
     const report = (status: number | null, outcome: ReturnType<typeof outcomeOfStatus>): void => {
       const durationMs = performance.now() - startMs;
-      // A client that went away says nothing about the database.
+      // If the client left, the outcome says nothing about the database.
       if (outcome !== 'cancelled') lastOutcome = outcome;
       observe({ kind: 'query_forwarded', ...eventSource(call), status, outcome, durationMs });
     };
@@ -86,60 +78,27 @@ export function createForward({ tsdb, engines, begin, observe, running }: Forwar
       check();
       return send(call, request);
     };
+  const forwardRead = pass('forwardRead');
+  const forwardChange = pass('forwardChange');
+
+  const forward: Service['forward'] = async (call, request) => {
+    begin(call, 'forward');
+    check();
+    if (request.path === '/chk') return send(call, request);
+    const query = running.begin(call, sqlOf(request), 'tsdb');
+    try {
+      return await readToEnd(query, await send(query.call, request));
+    } catch (error) {
+      query.end(error);
+      throw error;
+    }
+  };
 
   return {
     check,
     send,
-    forwardRead: pass('forwardRead'),
-    forwardChange: pass('forwardChange'),
     lastOutcome: () => lastOutcome,
-    async forward(call, request) {
-      begin(call, 'forward');
-      check();
-      if (request.path === '/chk') return send(call, request);
-      const query = running.begin(call, sqlOf(request), 'tsdb');
-      try {
-        return readToEnd(query, await send(query.call, request));
-      } catch (error) {
-        query.end(error);
-        throw error;
-      }
-    },
-  };
-}
-
-/** Ends a statement with its response. A response that the database refused to give is a failure of the statement. */
-function readToEnd(query: RunningQuery, response: TsdbResponse): TsdbResponse {
-  // A fast response may arrive before the proxy notices the end of its call.
-  if (isCancelled(query.call)) throw cancelledError(query.call.signal.reason);
-  const refusal = refusalOf(response.status);
-  // The signal of the call closes the body.
-  query.send(response.bytes === undefined ? () => undefined : undefined);
-  return endWithResponse(response, {
-    onBytes(count) {
-      query.addBytes(count);
-      query.checkBytes();
-    },
-    onEnd: (error) => query.end(error ?? refusal),
-    onClose: () => query.end(new ServiceError('cancelled', 'The response was not read to its end.')),
-  });
-}
-
-function refusalOf(status: number): ServiceError | undefined {
-  const outcome = outcomeOfStatus(status);
-  return outcome === 'ok' ? undefined : new ServiceError(outcome, `The time-series database answered ${status}.`);
-}
-
-function sqlOf({ params }: TsdbRequest): string {
-  return params.find(([name]) => name === 'query')?.[1] ?? '';
-}
-
-/** Adds the audit to the operations. A check of an import has no SQL. */
-export function audited(
-  { forward, forwardRead, forwardChange }: Forward,
-  audit: Audit,
-): Pick<Service, 'forward' | 'forwardChange' | 'forwardRead'> {
-  return {
+    // A check of an import has no SQL.
     forward: (call, request) =>
       request.path === '/chk' ? forward(call, request) : audit.forward(call, 'forward', () => forward(call, request)),
     // A page of the database has no SQL.
@@ -151,41 +110,57 @@ export function audited(
   };
 }
 
-/** Called while a response is read. */
-interface ResponseReader {
-  /** Some bytes were read. */
-  onBytes(count: number): void;
-  /** The body was read to its end, at once if it has arrived whole, or failed. Undefined: it is complete. */
-  onEnd(error?: unknown): void;
-  /** The reader has closed the body before its end. */
-  onClose(): void;
-}
-
-/** Observes how a response is read. */
-function endWithResponse(response: TsdbResponse, reader: ResponseReader): TsdbResponse {
-  const { status, headers, bytes } = response;
-  const source = response.chunks ?? (bytes === undefined ? response.body?.values() : undefined);
+/**
+ * Ends a statement with its response. If the database refused it, the statement failed. With a limit of bytes, the response
+ * begins with its first chunk: one that is too long by then is refused, not cut.
+ */
+async function readToEnd(query: RunningQuery, response: TsdbResponse): Promise<TsdbResponse> {
+  // A fast response may arrive before the proxy notices the end of its call.
+  if (isCancelled(query.call)) throw cancelledError(query.call.signal.reason);
+  const refusal = refusalOf(response.status);
+  // The signal of the call closes the body.
+  query.send(() => undefined);
+  function addBytes(count: number): void {
+    query.addBytes(count);
+    query.checkBytes();
+  }
+  const { status, headers } = response;
+  const source = response.chunks ?? response.body?.values();
   if (source === undefined) {
-    reader.onBytes(bytes?.byteLength ?? 0);
-    reader.onEnd();
+    query.end(refusal);
     return response;
   }
+  const read = async (): Promise<IteratorResult<Uint8Array, void>> => {
+    try {
+      const next = await source.next();
+      if (next.done === true) query.end(refusal);
+      else addBytes(next.value.byteLength);
+      return next;
+    } catch (error) {
+      query.end(error);
+      throw error;
+    }
+  };
+  let first = query.isLimited ? await read() : undefined;
   const chunks: AsyncIterator<Uint8Array, void> = {
     async next() {
-      try {
-        const next = await source.next();
-        if (next.done === true) reader.onEnd();
-        else reader.onBytes(next.value.byteLength);
-        return next;
-      } catch (error) {
-        reader.onEnd(error);
-        throw error;
-      }
+      const next = first ?? (await read());
+      first = undefined;
+      return next;
     },
     async return() {
-      reader.onClose();
+      query.end(new ServiceError('cancelled', 'The response was not read to its end.'));
       return (await source.return?.()) ?? { done: true, value: undefined };
     },
   };
   return createStreamedResponse({ status, headers }, chunks);
+}
+
+function refusalOf(status: number): ServiceError | undefined {
+  const outcome = outcomeOfStatus(status);
+  return outcome === 'ok' ? undefined : new ServiceError(outcome, `The time-series database answered ${status}.`);
+}
+
+function sqlOf({ params }: TsdbRequest): string {
+  return params.find(([name]) => name === 'query')?.[1] ?? '';
 }

@@ -1,33 +1,42 @@
-import { ServiceError } from '@svc/errors';
+import { nearestName, ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import {
   type Call,
   type Decoders,
+  type FrameFileFormat,
   type FrameInfo,
   type FrameRef,
   isFileFormat,
+  isHandle,
+  type OpenFrame,
   parseHandle,
   type PutOptions,
   type PutResult,
   type PutSource,
   type Quota,
   type RowsOptions,
+  type Store,
   UPLOAD_FORMATS,
 } from '@svc/frames';
-import { checkPutConditions, declaredField } from '@svc/frames/internal';
+import { declaredField } from '@svc/frames/columns';
+import { checkPutConditions } from '@svc/frames/store';
+import type { Schema } from 'apache-arrow';
 import type { Audit } from './audit.ts';
-import { limitUpload } from './limit-upload.ts';
-import { eventSource } from './event-source.ts';
-import { createReadOperations, missingFrame, notFound, type ReadParts, schemaOf } from './read-operations.ts';
-import { isAllowed } from './required-permissions.ts';
-import type { PutFrameOptions, Service, ShownInfo, Upload } from './service.ts';
-import { checkTtl } from './ttl.ts';
+import type { SqlTarget } from './engines.ts';
+import { eventSource, type Observer } from './events.ts';
+import { checkTtl, limitUpload } from './limits.ts';
+import { isAllowed } from './permissions.ts';
+import type { FileReading, OperationName, PutFrameOptions, Service, ShownInfo, Upload } from './service.ts';
 
-/** Dependencies of the operations on frames. */
-export interface FrameParts extends ReadParts {
-  readonly decoders: Decoders;
+/** What the operations of a service share. */
+export interface OperationParts {
+  readonly store: Store;
   readonly maxUploadBytes: number;
-  /** Returns what the frames of a tenant may occupy; undefined if that is not limited. */
+  /** Returns the quota of a tenant's frames; undefined if there is none. */
   readonly quotaOf: (tenant: string) => Quota | undefined;
+  /** Throws if the call is cancelled, the caller lacks the permission, or the service is stopping. */
+  readonly begin: (call: Call, operation: OperationName, target?: SqlTarget) => void;
+  readonly observe: Observer;
   readonly audit: Audit;
 }
 
@@ -49,7 +58,7 @@ type FrameOperations = Pick<
 >;
 
 /** Creates the operations on the frames of a store. */
-export function createFrameOperations(parts: FrameParts): FrameOperations {
+export function createFrameOperations(parts: OperationParts, decoders: Decoders): FrameOperations {
   const { store, maxUploadBytes, observe, begin, audit } = parts;
 
   async function write(
@@ -64,11 +73,11 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
     checkTtl(options.ttlSeconds);
     const startMs = performance.now();
     const put = { ...options, quota: parts.quotaOf(call.tenant), signal: call.signal, origin: call };
-    // Also before the data is read, so that the client need not send it.
+    // Also before the data is read: the client then need not send it.
     if (isConditional(options)) checkPutConditions(ref, await store.describe(ref), options);
     let receiveMs: number | undefined;
     const onReceived = (): void => void (receiveMs = performance.now() - startMs);
-    const result = await writeUpload(kind, parts, ref, { upload, onReceived }, put);
+    const result = await writeUpload(kind, { ...parts, decoders }, ref, { upload, onReceived }, put);
     const { created, rowsWritten = result.info.rows } = result;
     const { rows, bytes } = result.info;
     const durationMs = performance.now() - startMs;
@@ -106,13 +115,13 @@ export function createFrameOperations(parts: FrameParts): FrameOperations {
   };
 }
 
-/** Creates the operations that change a frame without rows. */
+/** Creates the changes of a frame without rows. */
 function createChangeOperations({
   store,
   observe,
   begin,
   audit,
-}: FrameParts): Pick<FrameOperations, 'dropFrame' | 'expireFrame' | 'renameFrame'> {
+}: OperationParts): Pick<Service, 'dropFrame' | 'expireFrame' | 'renameFrame'> {
   return {
     expireFrame: (call, handle, ttlSeconds) =>
       audit.write(call, 'expireFrame', handle, async () => {
@@ -146,7 +155,7 @@ function createChangeOperations({
   };
 }
 
-/** The columns of a frame that someone else may have put are only for callers who may describe it. */
+/** Only callers who may describe a frame see its columns: someone else may have put it. */
 export function shownInfo(call: Call, info: FrameInfo): ShownInfo {
   if (isAllowed(call, 'describeFrame')) return info;
   const { columns: _columns, ...others } = info;
@@ -155,7 +164,11 @@ export function shownInfo(call: Call, info: FrameInfo): ShownInfo {
 
 async function writeUpload(
   kind: 'frame_put' | 'frame_appended',
-  { store, decoders, maxUploadBytes }: FrameParts,
+  {
+    store,
+    decoders,
+    maxUploadBytes,
+  }: Pick<OperationParts, 'maxUploadBytes' | 'store'> & { readonly decoders: Decoders },
   ref: FrameRef,
   { upload, onReceived }: { readonly upload: Upload; readonly onReceived: () => void },
   put: PutOptions & { readonly signal: AbortSignal },
@@ -163,7 +176,7 @@ async function writeUpload(
   const { format, bytes = 0 } = upload;
   const body = limitUpload(upload, maxUploadBytes, onReceived);
   checkTypes(upload.rows ?? {});
-  // A key that is missing in a JSON row is null, even if all rows lack it.
+  // A missing key of a JSON row is null, even if all rows lack it.
   const missingAsNull = format === 'json' || format === 'ndjson';
   const write = (source: PutSource): Promise<PutResult> =>
     kind === 'frame_put' ? store.put(ref, source, put) : store.append(ref, source, { ...put, missingAsNull });
@@ -182,7 +195,7 @@ async function writeUpload(
     const options = { signal, ...origin, maxBytes: freeBytes, ...upload.rows, ...(addedTo && { addedTo }) };
     return await write(await decoders.decode(format, body, options));
   } finally {
-    // A refused put has not read its source, which holds a decoder until it is aborted.
+    // A refused put has not read its source: it holds a decoder until it is aborted.
     done.abort(new ServiceError('cancelled', 'The upload was abandoned.'));
   }
 }
@@ -191,11 +204,130 @@ function isConditional({ ifAbsent, ifPresent, ifVersion }: PutFrameOptions): boo
   return ifAbsent === true || ifPresent === true || ifVersion !== undefined;
 }
 
-/** Refuses types that do not exist before the rows are read. */
+/** Refuses unknown types before the rows are read. */
 function checkTypes({ columns = [] }: RowsOptions): void {
   for (const { name, type } of columns) if (type !== undefined) declaredField(name, type);
 }
 
 function refOf(call: Call, handle: string): FrameRef {
   return { tenant: call.tenant, handle: parseHandle(handle) };
+}
+
+/** Creates the reads of the rows of a frame. */
+function createReadOperations({
+  store,
+  observe,
+  begin,
+}: OperationParts): Pick<Service, 'findFile' | 'frameFileFormats' | 'openFile' | 'readFrame'> {
+  async function open(call: Call, handle: string, operation: OperationName): Promise<OpenFrame> {
+    begin(call, operation);
+    // For a reader, the frame of an invalid handle does not exist.
+    const frame = isHandle(handle) ? await store.open({ tenant: call.tenant, handle }) : undefined;
+    if (frame === undefined) throw await missingFrame(store, call, handle);
+    return frame;
+  }
+
+  function opened(call: Call, handle: string, { info: { rows } }: OpenFrame, startMs: number): void {
+    observe({ kind: 'frame_opened', ...eventSource(call), handle, rows, durationMs: performance.now() - startMs });
+  }
+
+  async function openFile(
+    call: Call,
+    handle: string,
+    format: FrameFileFormat,
+    mustExist: boolean,
+  ): Promise<FileReading | undefined> {
+    const startMs = performance.now();
+    const frame = await open(call, handle, mustExist ? 'findFile' : 'openFile');
+    try {
+      const file = await frame.file?.(format, { mustExist, signal: call.signal });
+      if (file === undefined) {
+        frame.close();
+        return undefined;
+      }
+      opened(call, handle, frame, startMs);
+      const close = (): void => {
+        file.close();
+        frame.close();
+      };
+      return { info: frame.info, file, close };
+    } catch (error) {
+      frame.close();
+      throw error;
+    }
+  }
+
+  return {
+    frameFileFormats: store.frameFileFormats ?? [],
+
+    async openFile(call, handle, format) {
+      return (await openFile(call, handle, format, false)) ?? noFiles(format);
+    },
+    findFile: (call, handle, format) => openFile(call, handle, format, true),
+
+    async readFrame(call, handle, read = {}) {
+      const startMs = performance.now();
+      const frame = await open(call, handle, 'readFrame');
+      try {
+        const stream = frame.read({ ...read, signal: call.signal, origin: call });
+        opened(call, handle, frame, startMs);
+        return { info: frame.info, stream, close: () => frame.close() };
+      } catch (error) {
+        frame.close();
+        throw error;
+      }
+    },
+  };
+}
+
+/** Throws the error of a missing frame. */
+export function notFound(handle: string): never {
+  throw noFrame(handle);
+}
+
+function noFrame(handle: string, hint?: string): ServiceError {
+  return new ServiceError(
+    'handle_not_found',
+    `There is no frame ${quoted(handle)}.`,
+    hint === undefined ? {} : { hint },
+  );
+}
+
+/** The most handles to compare: waiting clients ask for a frame again and again. */
+const MAX_COMPARED = 200;
+/** About the most pairs of characters to compare: long handles are compared with fewer others. */
+const MAX_PAIRS = 300_000;
+
+/** Any two shorter handles are close to each other. */
+const MIN_LENGTH = 3;
+
+/** Returns the error of a missing frame. A caller who may list handles gets the nearest one as a hint. */
+async function missingFrame(store: Store, call: Call, handle: string): Promise<ServiceError> {
+  const nearest = isAllowed(call, 'listFrames') ? await nearestHandle(store, call.tenant, handle) : undefined;
+  return noFrame(handle, nearest && `Did you mean ${quoted(nearest)}? GET /frames lists all handles.`);
+}
+
+async function nearestHandle(store: Store, tenant: string, handle: string): Promise<string | undefined> {
+  if (handle.length < MIN_LENGTH) return undefined;
+  // The error is about the frame, even if the handles cannot be listed.
+  const handles = (await store.handles?.(tenant).catch(() => [])) ?? [];
+  const candidates = handles.filter(({ length }) => Math.abs(length - handle.length) <= handle.length / 3);
+  const compared = candidates.slice(0, Math.min(MAX_COMPARED, Math.floor(MAX_PAIRS / handle.length ** 2)));
+  return nearestName(handle, new Map(compared.map((name) => [name, name])));
+}
+
+function noFiles(format: string): never {
+  throw new ServiceError('invalid_argument', `This server does not provide frames as ${format} files.`, {
+    hint: 'Export the frame with /exp.',
+  });
+}
+
+/** Returns the schema of a frame; undefined if there is none. */
+export async function schemaOf(store: Store, ref: FrameRef): Promise<Schema | undefined> {
+  const frame = await store.open(ref);
+  try {
+    return frame?.read({ limit: 0 }).schema;
+  } finally {
+    frame?.close();
+  }
 }

@@ -11,8 +11,8 @@
  * ```
  */
 export { createService, type ServiceOptions } from './create-service.ts';
-export { ENGINE_NAMES, type EngineName, SQL_TARGETS, type SqlTarget } from './engine-names.ts';
-export { isServing } from './is-serving.ts';
+export { ENGINE_NAMES, type EngineName, SQL_TARGETS, type SqlTarget } from './engines.ts';
+export { isServing } from './health.ts';
 export {
   type EngineChild,
   type EventOf,
@@ -22,10 +22,8 @@ export {
   type RequestDetails,
   type ServiceEvent,
 } from './events.ts';
-export type { QueryTiming } from './running/query-clock.ts';
-export type { QueryOutcome } from './query-outcome.ts';
-export type { QueryInfo } from './running/running-query.ts';
-export { REQUIRED_PERMISSIONS, requiredPermissions } from './required-permissions.ts';
+export type { QueryOutcome } from './events.ts';
+export { REQUIRED_PERMISSIONS, requiredPermissions } from './permissions.ts';
 export type {
   AppendResult,
   AuthenticationContext,
@@ -39,6 +37,8 @@ export type {
   KeepQueryOptions,
   InsertedRows,
   KeptQuery,
+  QueryInfo,
+  QueryTiming,
   PutFrameOptions,
   QueryFramesOptions,
   ReadFrameOptions,
@@ -50,4 +50,4 @@ export type {
   LinesUpload,
   Upload,
 } from './service.ts';
-export { MAX_TTL_SECONDS } from './ttl.ts';
+export { MAX_TTL_SECONDS } from './limits.ts';

@@ -9,7 +9,7 @@
  * throw new ServiceError('invalid_argument', 'The ttl "x" is not a number of seconds.', { hint: TTL_HINT });
  * ```
  */
-export { defaultOf, engineNotConfigured } from './configured-engines.ts';
-export { eventSource } from './event-source.ts';
+export { defaultOf, engineNotConfigured } from './engines.ts';
+export { eventSource } from './events.ts';
 export { OTHER_ROUTE } from './events.ts';
-export { TTL_HINT } from './ttl.ts';
+export { TTL_HINT } from './limits.ts';

@@ -2,51 +2,49 @@ import { ServiceError } from '@svc/errors';
 import {
   type Call,
   createHandle,
+  type Engine,
   type FrameRef,
+  type FrameStream,
   parseHandle,
   type PutOptions,
   type PutResult,
   type QueryResult,
-  type Quota,
-  type Store,
 } from '@svc/frames';
-import { checkPutConditions } from '@svc/frames/internal';
+import { sliceStream } from '@svc/frames/columns';
+import { rowsToInsert } from '@svc/frames/sql';
+import { checkPutConditions } from '@svc/frames/store';
 import type { TsdbResponse } from '@svc/tsdb-proxy';
-import type { Audit } from './audit.ts';
-import { defaultOf, engineOf, type Engines, namesOf } from './configured-engines.ts';
-import type { SqlTarget } from './engine-names.ts';
-import { eventSource } from './event-source.ts';
-import type { Observer } from './events.ts';
+import type { RecordBatch, Schema } from 'apache-arrow';
+import { defaultOf, engineOf, type Engines, namesOf, type SqlTarget } from './engines.ts';
+import { eventSource } from './events.ts';
 import type { Forward } from './forward-operation.ts';
-import { limitRows, limitUpload } from './limit-upload.ts';
-import type { RunningQueries } from './running/running-queries.ts';
-import type { RunningQuery } from './running/running-query.ts';
-import type { KeepQueryOptions, KeptQuery, OperationName, QueryFramesOptions, Service, SqlResult } from './service.ts';
-import { startQuery } from './start-query.ts';
-import { checkTtl } from './ttl.ts';
+import { notFound, type OperationParts, schemaOf, shownInfo } from './frame-operations.ts';
+import { checkTtl, limitRows, limitUpload } from './limits.ts';
+import type { RunningQueries, RunningQuery } from './running-queries.ts';
+import type {
+  InsertedRows,
+  InsertOptions,
+  KeepQueryOptions,
+  KeptQuery,
+  QueryFramesOptions,
+  Service,
+  SqlResult,
+} from './service.ts';
 
-/** Dependencies of the SQL operations. */
-export interface QueryParts {
-  readonly store: Store;
+/** What the SQL operations share. */
+interface QueryParts extends OperationParts {
   readonly engines: Engines;
   /** Sends SQL to the time-series database. */
   readonly forward: Forward;
-  readonly maxUploadBytes: number;
-  /** Returns what the frames of a tenant may occupy; undefined if that is not limited. */
-  readonly quotaOf: (tenant: string) => Quota | undefined;
   /** How long the reader of a query result may pause. */
   readonly idleTimeoutMs: number;
-  readonly observe: Observer;
-  /** Throws if the call is cancelled, the caller lacks the permission, or the service is stopping. */
-  readonly begin: (call: Call, operation: OperationName, target?: SqlTarget) => void;
   readonly running: RunningQueries;
-  readonly audit: Audit;
 }
 
-type QueryOperations = Pick<Service, 'describeQuery' | 'engines' | 'keepQuery' | 'query'>;
-
-/** Creates the operations that run SQL and store query results. */
-export function createQueryOperations(parts: QueryParts): QueryOperations {
+/** Creates the operations to run SQL and to store its results. */
+export function createQueryOperations(
+  parts: QueryParts,
+): Pick<Service, 'describeQuery' | 'engines' | 'keepQuery' | 'query'> {
   const { observe, begin, engines } = parts;
   const names = namesOf(engines);
   const byDefault = defaultOf(names);
@@ -65,8 +63,13 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
   }
 
   /** Runs a statement and stores its result. */
-  async function keep(call: Call, { sql, ref, engine, options }: Keeping): Promise<KeptQuery> {
-    const { params = [], ...conditions } = options;
+  async function keep(
+    call: Call,
+    sql: string,
+    ref: FrameRef,
+    engine: SqlTarget,
+    { params = [], ...conditions }: Omit<KeepQueryOptions, 'engine'>,
+  ): Promise<KeptQuery> {
     const put: PutOptions = { ...conditions, quota: parts.quotaOf(call.tenant), origin: call };
     // Do not run a query whose result cannot be stored.
     checkPutConditions(ref, await parts.store.describe(ref), put);
@@ -106,7 +109,7 @@ export function createQueryOperations(parts: QueryParts): QueryOperations {
         const handle = parseHandle(name);
         const ref = { tenant: call.tenant, handle };
         const startMs = performance.now();
-        const result = await keep(call, { sql, ref, engine, options });
+        const result = await keep(call, sql, ref, engine, options);
         const { rows, bytes } = result.info;
         const durationMs = performance.now() - startMs;
         const written = { rows, rowsWritten: rows, bytes, created: result.created };
@@ -146,13 +149,6 @@ function endWithResult(result: QueryResult, query: RunningQuery): SqlResult {
   };
 }
 
-interface Keeping {
-  readonly sql: string;
-  readonly ref: FrameRef;
-  readonly engine: SqlTarget;
-  readonly options: Omit<KeepQueryOptions, 'engine'>;
-}
-
 async function keepResult(
   { store, maxUploadBytes }: QueryParts,
   query: RunningQuery,
@@ -186,7 +182,7 @@ async function keepExport(
     const body = limitUpload({ format: 'parquet', body: checkedBytes(file, query) }, maxUploadBytes);
     return await store.put(ref, { format: 'parquet', body }, put);
   } finally {
-    // A refused put has not read the file, which holds a connection until it is cancelled.
+    // A refused put has not read the file: it holds a connection until it is cancelled.
     await file.cancel().catch(() => {});
   }
 }
@@ -216,7 +212,7 @@ async function tsdbExport(call: Call, sql: string, forward: Forward['send']): Pr
   throw refusal(sql, status, await firstText(response));
 }
 
-/** Returns the error of an unsuccessful response, which is JSON if the database rejected the SQL. */
+/** Returns the error of an unsuccessful response: JSON if the database rejected the SQL. */
 function refusal(sql: string, status: number, text: string): ServiceError {
   const { error, position } = parsed(text);
   if (typeof error !== 'string' || status >= 500) {
@@ -253,4 +249,170 @@ async function firstText({ body }: TsdbResponse): Promise<string> {
     if (bytes > MAX_TEXT_BYTES) break;
   }
   return Buffer.concat(chunks).toString();
+}
+
+/** Starts a statement; resolves when the first rows are ready. */
+async function startQuery(
+  query: RunningQuery,
+  engine: Engine,
+  options: QueryFramesOptions,
+  idleTimeoutMs: number,
+): Promise<QueryResult> {
+  const { params = [], offset = 0, limit = Infinity, columns, reuseBuffers = false, onTotal } = options;
+  const { call, sql, monitor } = query;
+  const answer = closeOnce(await engine.query(call, sql, { params, reuseBuffers, monitor }));
+  const result = readWithIdleTimeout(answer, idleTimeoutMs, (error) => query.end(error));
+  query.send(() => result.close());
+  try {
+    const slice = { offset, limit, ...(columns && { columns }), signal: call.signal };
+    const part = onTotal === undefined ? sliceStream(result, slice) : sliceCounted(result, slice, onTotal);
+    return { schema: part.schema, batches: countRows(part.batches, query), close: () => result.close() };
+  } catch (error) {
+    result.close();
+    throw error;
+  }
+}
+
+/** The client, the reader and the end of a call may each close a result. */
+function closeOnce(result: QueryResult): QueryResult {
+  let isClosed = false;
+  return {
+    ...result,
+    close() {
+      if (isClosed) return;
+      isClosed = true;
+      result.close();
+    },
+  };
+}
+
+/** As `sliceStream`, but reads on after the slice, and calls `onTotal` with the number of all rows. */
+function sliceCounted(
+  { schema, batches }: QueryResult,
+  options: Parameters<typeof sliceStream>[1],
+  onTotal: (rows: number) => void,
+): FrameStream {
+  const source = batches[Symbol.asyncIterator]();
+  let total = 0;
+  const next = async (): Promise<IteratorResult<RecordBatch, undefined>> => {
+    const read = await source.next();
+    if (read.done === true) return { done: true, value: undefined };
+    total += read.value.numRows;
+    return read;
+  };
+  // Without `return`: the end of the slice must not end the source.
+  const part = sliceStream({ schema, batches: { [Symbol.asyncIterator]: () => ({ next }) } }, options);
+  return {
+    schema: part.schema,
+    batches: (async function* () {
+      yield* part.batches;
+      while ((await next()).done !== true);
+      onTotal(total);
+    })(),
+  };
+}
+
+async function* countRows(batches: QueryResult['batches'], query: RunningQuery): QueryResult['batches'] {
+  for await (const batch of batches) {
+    query.addRows(batch.numRows);
+    yield batch;
+  }
+}
+
+/**
+ * Closes a query result if its reader pauses for too long: an open result occupies an engine that others wait for. `onLate`
+ * is called then, with the error of the next read.
+ */
+function readWithIdleTimeout(
+  result: QueryResult,
+  idleTimeoutMs: number,
+  onLate: (error: ServiceError) => void,
+): QueryResult {
+  async function* batches(): QueryResult['batches'] {
+    let lateness: ServiceError | undefined;
+    const close = (): void => {
+      lateness = notRead(idleTimeoutMs);
+      result.close();
+      onLate(lateness);
+    };
+    for await (const batch of result.batches) {
+      const timer = setTimeout(close, idleTimeoutMs).unref();
+      try {
+        yield batch;
+      } finally {
+        clearTimeout(timer);
+      }
+      if (lateness !== undefined) throw lateness;
+    }
+  }
+  return { schema: result.schema, batches: batches(), close: () => result.close() };
+}
+
+function notRead(idleTimeoutMs: number): ServiceError {
+  return new ServiceError('deadline_exceeded', `The query result was not read for ${idleTimeoutMs} ms.`, {
+    hint: 'Read the result without long pauses, or store it as a frame and read that.',
+  });
+}
+
+/** Creates the operations to append rows by the order of their columns. */
+export function createInsertOperations(parts: QueryParts): Pick<Service, 'appendQuery' | 'appendRows'> {
+  const { store, engines, maxUploadBytes, quotaOf, audit, begin, observe } = parts;
+
+  async function insert(
+    call: Call,
+    { ref, schema }: { readonly ref: FrameRef; readonly schema: Schema },
+    rows: FrameStream,
+    { columns }: InsertOptions,
+  ): Promise<InsertedRows> {
+    const { tenant, handle } = ref;
+    const startMs = performance.now();
+    const added = limitRows(rowsToInsert(schema, rows, columns), maxUploadBytes);
+    const conditions = { ifPresent: true, quota: quotaOf(tenant), signal: call.signal, origin: call };
+    const {
+      info,
+      rowsWritten = 0,
+      created,
+    } = await store.append(ref, added, conditions).catch((error: unknown) => {
+      const isGone = error instanceof ServiceError && error.code === 'version_conflict';
+      return isGone ? notFound(handle) : Promise.reject(error);
+    });
+    const written = { rows: info.rows, rowsWritten, bytes: info.bytes, created };
+    const durationMs = performance.now() - startMs;
+    observe({ kind: 'frame_appended', ...eventSource(call), handle, ...written, durationMs });
+    return { info: shownInfo(call, info), rowsWritten };
+  }
+
+  return {
+    appendRows: (call, name, rows, options = {}) =>
+      audit.write(call, 'appendRows', name, async () => {
+        begin(call, 'appendRows');
+        const ref = { tenant: call.tenant, handle: parseHandle(name) };
+        const schema = (await schemaOf(store, ref)) ?? notFound(name);
+        return insert(call, { ref, schema }, rows, options);
+      }),
+
+    appendQuery: (call, name, sql, { engine = defaultOf(namesOf(engines)), params = [], ...options } = {}) =>
+      audit.write(call, 'appendQuery', name, async () => {
+        begin(call, 'appendQuery', engine);
+        const ref = { tenant: call.tenant, handle: parseHandle(name) };
+        // Do not run a query whose result cannot be appended.
+        const schema = (await schemaOf(store, ref)) ?? notFound(name);
+        const run = engineOf(engines, engine);
+        const running = parts.running.begin(call, sql, engine);
+        try {
+          const result = await startQuery(running, run, { params }, parts.idleTimeoutMs);
+          try {
+            const rows = limitRows(result, maxUploadBytes, (bytes) => running.checkBytes(bytes));
+            const inserted = await insert(running.call, { ref, schema }, rows, options);
+            running.end();
+            return inserted;
+          } finally {
+            result.close();
+          }
+        } catch (error) {
+          running.end(error);
+          throw error;
+        }
+      }),
+  };
 }

@@ -2,8 +2,8 @@ import type { Credentials } from '@svc/auth';
 import type { ErrorCode } from '@svc/errors';
 import type {
   Call,
-  Client,
   Caller,
+  Client,
   CsvOptions,
   FrameFile,
   FrameFileFormat,
@@ -16,21 +16,21 @@ import type {
   PutOptions,
   PutResult,
   QueryResult,
+  QueuePlace,
   ReadOptions,
   RowsOptions,
   SqlValue,
   StartTrace,
   StatementInfo,
+  StatementProgress,
   StoreFault,
   StoreUsage,
   TraceContext,
   UploadFormat,
 } from '@svc/frames';
-import type { TsdbPassRequest, TsdbResponse, TsdbRequest } from '@svc/tsdb-proxy';
-import type { EngineName, SqlTarget } from './engine-names.ts';
+import type { TsdbPassRequest, TsdbRequest, TsdbResponse } from '@svc/tsdb-proxy';
+import type { EngineName, SqlTarget } from './engines.ts';
 import type { Observer } from './events.ts';
-import type { QueryTiming } from './running/query-clock.ts';
-import type { QueryInfo } from './running/running-query.ts';
 
 /** An uploaded frame: its format and its bytes. */
 export interface Upload {
@@ -41,7 +41,7 @@ export interface Upload {
   readonly csv?: CsvOptions;
   /** The columns of JSON or NDJSON. */
   readonly rows?: RowsOptions;
-  /** The length of the body, if known: a body that is too long is refused before it is read. */
+  /** The length of the body, if known: a long body is then refused before it is read. */
   readonly bytes?: number;
 }
 
@@ -50,7 +50,7 @@ export interface LinesUpload {
   readonly body: AsyncIterable<Uint8Array>;
   /** The unit of times. Default `ns`. */
   readonly precision?: LinePrecision | undefined;
-  /** The length of the body, if known: a body that is too long is refused before it is read. */
+  /** The length of the body, if known: a long body is then refused before it is read. */
   readonly bytes?: number;
 }
 
@@ -84,6 +84,35 @@ export interface QueryFramesOptions extends ReadFrameOptions {
   readonly onTotal?: (rows: number) => void;
 }
 
+/** How long a statement took until its first rows. */
+export interface QueryTiming {
+  /** How long it waited for the engine. */
+  readonly waitMs: number;
+  /** How long it ran. */
+  readonly executeMs: number;
+}
+
+/** A statement from its wait to the end of its result. */
+export interface QueryInfo {
+  /** The id of its request. */
+  readonly id: string;
+  readonly tenant: string;
+  /** The id of the caller. Omitted if authentication is off. */
+  readonly caller?: string;
+  readonly engine: SqlTarget;
+  readonly state: 'queued' | 'running' | 'sending';
+  readonly elapsedMs: number;
+  /** Omitted unless it is queued. */
+  readonly queue?: QueuePlace;
+  /** Omitted if it is unknown. */
+  readonly progress?: StatementProgress;
+  /** The rows read from the result so far. */
+  readonly rows: number;
+  /** The bytes of the response so far, before compression. */
+  readonly bytes: number;
+  readonly sql: string;
+}
+
 /** The result of a query over frames. The caller must close it. */
 export interface SqlResult extends QueryResult {
   /** How long the statement took until its first rows. */
@@ -96,7 +125,7 @@ export interface SqlResult extends QueryResult {
 
 /** Options of `keepQuery`. */
 export interface KeepQueryOptions extends PutFrameOptions {
-  /** The engine or database that runs the SQL. Default: the only one, else `local`. */
+  /** The engine or database for the SQL. Default: the only one, else `local`. */
   readonly engine?: SqlTarget;
   /** The values of `?` or `$1`, in order. Not allowed for the time-series database. */
   readonly params?: readonly SqlValue[];
@@ -120,13 +149,13 @@ export interface InsertOptions {
 export interface InsertedRows {
   /** The frame after the append. */
   readonly info: ShownInfo;
-  /** The number of rows that were appended. */
+  /** The number of appended rows. */
   readonly rowsWritten: number;
 }
 
 /** Options of `appendQuery`. */
 export interface AppendQueryOptions extends InsertOptions {
-  /** The engine that runs the SQL. Default: the only one, else `local`. */
+  /** The engine for the SQL. Default: the only one, else `local`. */
   readonly engine?: EngineName;
   /** The values of `?` or `$1`, in order. */
   readonly params?: readonly SqlValue[];
@@ -165,9 +194,9 @@ export interface StoreHealth extends StoreUsage {
 
 /** The state of an engine or of the time-series database, as far as requests have shown it. */
 export interface TargetHealth extends PartState {
-  /** The number of statements that run or send their results. Omitted if it is not configured. */
+  /** The number of statements running or sending their results. Omitted if it is not configured. */
   readonly running?: number;
-  /** The number of statements that wait. Omitted if it is not configured. */
+  /** The number of waiting statements. Omitted if it is not configured. */
   readonly queued?: number;
   /** The number of processes of the engine. Omitted if it has none of its own. */
   readonly processes?: number;
@@ -175,7 +204,7 @@ export interface TargetHealth extends PartState {
   readonly lastOutcome?: 'ok' | ErrorCode;
 }
 
-/** Whether an optional part of the server is configured. Its health is not checked. */
+/** An optional part of the server. Its health is not checked. */
 export interface PartState {
   readonly status: 'configured' | 'not_configured';
 }
@@ -194,9 +223,9 @@ export interface AppendResult extends Pick<PutResult, 'created' | 'rowsWritten'>
  */
 export interface Operations {
   readFrame(call: Call, handle: string, options?: ReadFrameOptions): Promise<FrameReading>;
-  /** Opens a whole frame as a file whose length is known and of which any range can be read. */
+  /** Opens a whole frame as a file of known length. Any range of it can be read. */
   openFile(call: Call, handle: string, format: FrameFileFormat): Promise<FileReading>;
-  /** Opens a whole frame as a file if that takes no encoding. */
+  /** Opens a whole frame as a file if there is one already. */
   findFile(call: Call, handle: string, format: FrameFileFormat): Promise<FileReading | undefined>;
   describeFrame(call: Call, handle: string): Promise<FrameInfo>;
   listFrames(call: Call, options?: ListOptions): Promise<readonly ListedFrame[]>;
@@ -204,7 +233,7 @@ export interface Operations {
   /** Appends rows to a frame, or creates it. */
   appendFrame(call: Call, handle: string, upload: Upload, options?: PutFrameOptions): Promise<AppendResult>;
   expireFrame(call: Call, handle: string, ttlSeconds: number | null): Promise<ShownInfo>;
-  /** Gives a frame another handle, which must be free, else `handle_exists`. */
+  /** Gives a frame another handle. It must be free, else `handle_exists`. */
   renameFrame(call: Call, handle: string, newHandle: string): Promise<ShownInfo>;
   dropFrame(call: Call, handle: string): Promise<void>;
   /** Runs one read-only statement over the caller's frames as tables. The caller must close the result. */
@@ -218,7 +247,7 @@ export interface Operations {
    * would change is `invalid_data`.
    */
   appendRows(call: Call, handle: string, rows: FrameStream, options?: InsertOptions): Promise<InsertedRows>;
-  /** Appends the result of a query to a frame that exists, as `appendRows` does. */
+  /** Appends the result of a query to an existing frame, as `appendRows` does. */
   appendQuery(call: Call, handle: string, sql: string, options?: AppendQueryOptions): Promise<InsertedRows>;
   /**
    * Appends lines to the frames of their tables, which are created if needed. If a line is wrong, nothing is stored. The rows
@@ -226,24 +255,24 @@ export interface Operations {
    * number of rows.
    */
   writeLines(call: Call, lines: LinesUpload): Promise<number>;
-  /** Returns the statements that wait, run, or send their result, oldest first. */
+  /** Returns the statements that have not ended, oldest first. */
   listQueries(call: Call): Promise<readonly QueryInfo[]>;
   /** Returns the newest running statement of a request; fails with `query_not_found` if there is none. */
   findQuery(call: Call, id: string): Promise<QueryInfo>;
-  /** Cancels the statements of a request, which then fail with `cancelled`; `query_not_found` if there is none. */
+  /** Cancels the statements of a request: they fail with `cancelled`. `query_not_found` if there is none. */
   cancelQuery(call: Call, id: string): Promise<void>;
   /** Forwards SQL to the time-series database; fails with `tsdb_not_configured` if there is none. */
   forward(call: Call, request: TsdbRequest): Promise<TsdbResponse>;
-  /** Forwards any other request that only reads, such as one for a page of the database. */
+  /** Forwards any other read, such as of a page of the database. */
   forwardRead(call: Call, request: TsdbPassRequest): Promise<TsdbResponse>;
-  /** Forwards any other request that may change something, with its body. */
+  /** Forwards any other change, with its body. */
   forwardChange(call: Call, request: TsdbPassRequest): Promise<TsdbResponse>;
 }
 
 /** The name of an operation. */
 export type OperationName = keyof Operations;
 
-/** The request that credentials belong to, for the log. */
+/** The request of credentials, for the log. */
 export interface AuthenticationContext {
   readonly requestId: string;
   /** `GET /exec`, or the full name of the RPC. */
@@ -275,11 +304,11 @@ export interface Service extends Operations {
    * is no limit. Throws `too_many_requests` if the tenant has its share.
    */
   startRequest(call: Call): (() => void) | undefined;
-  /** Whether the caller has the permission `admin`. If so, the audit shows that it was used for `operation`. */
+  /** Returns true if the caller has the permission `admin`. The audit then shows its use for `operation`. */
   useAdmin(call: Call, operation: string): boolean;
-  /** The formats of `openFile`, which depend on the store. */
+  /** The formats of `openFile`. They depend on the store. */
   readonly frameFileFormats: readonly FrameFileFormat[];
-  /** The upload formats, which depend on the store. */
+  /** The upload formats. They depend on the store. */
   readonly uploadFormats: readonly UploadFormat[];
   /** The largest upload, both as received and decompressed. */
   readonly maxUploadBytes: number;
@@ -289,18 +318,18 @@ export interface Service extends Operations {
   readonly version: string;
   /** The configured engines. */
   readonly engines: readonly EngineName[];
-  /** The product that runs SQL over frames, and its version: `DuckDB 1.5.6`; undefined if it is not known. */
+  /** The product behind SQL over frames, and its version: `DuckDB 1.5.6`; undefined if it is not known. */
   readonly sqlProduct?: string | undefined;
-  /** Writes Parquet files; undefined if that is not supported. */
+  /** Writes Parquet files; undefined if it cannot. */
   readonly encodeParquet?: ParquetEncoder | undefined;
-  /** Whether SQL can be forwarded. */
+  /** True if SQL can be forwarded. */
   readonly hasTsdb: boolean;
   /** Finds the place of a request in a distributed trace, for its `Call`. Protocol front ends call it at most once for each request. */
   readonly startTrace: StartTrace;
   health(): Promise<Health>;
   /** Passes an event of a protocol front end to the observer. */
   readonly observe: Observer;
-  /** From now on, `health` reports that the server stops soon. Operations are not affected. */
+  /** From now on, `health` reports a stop soon. Operations are not affected. */
   drain(): void;
   /** From now on, every new operation is `unavailable`; running ones continue. */
   stop(): void;

@@ -1,4 +1,4 @@
-import type { SqlTarget } from './engine-names.ts';
+import type { SqlTarget } from './engines.ts';
 
 /** Longer fingerprints are cut. */
 const MAX_LENGTH = 1000;
@@ -43,7 +43,7 @@ const LISTS = /\(\s*\?(?:\s*,\s*\?)+\s*\)/g;
 /** Rows of values: `(?), (?)`. */
 const ROWS = /\(\?\)(?:\s*,\s*\(\?\))+/g;
 
-/** Whether a backslash precedes the closing quote: in some dialects the text goes on after it. */
+/** True if a backslash precedes the closing quote: in some dialects the text goes on after it. */
 function mayContinue(token: string, { text, quoted }: Readonly<Record<string, string | undefined>>): boolean {
   return (text !== undefined || quoted !== undefined) && /\\["'`]/.test(token);
 }

@@ -1,16 +1,12 @@
 import { type Duplex, Readable } from 'node:stream';
 import { ServiceError } from '@svc/errors';
 import { traceHeaders } from '@svc/frames';
-import { isCancelled } from '@svc/frames/internal';
-import type { Dispatcher } from 'undici';
-import type { ConnectionPoolOptions } from './connection-pool.ts';
-import type { SentRequest } from './forwarded-request.ts';
+import { isCancelled } from '@svc/frames/async';
+import type { SentRequest } from './connection-pool.ts';
 import { checkOptions, type TsdbProxyOptions } from './proxy-options.ts';
-import { createRunningRequests } from './running-requests.ts';
-import { sendRequest } from './send-request.ts';
+import { cancelled, UpstreamRequest } from './upstream-request.ts';
 import type { TsdbPassRequest, TsdbProxy, TsdbRequest } from './tsdb-proxy.ts';
 import { late } from './upstream-failures.ts';
-import { cancelled } from './upstream-request.ts';
 
 /** Creates a proxy for one time-series database. It connects on the first `forward`. Throws if an option is invalid. */
 export function createTsdbProxy(options: TsdbProxyOptions): TsdbProxy {
@@ -20,9 +16,11 @@ export function createTsdbProxy(options: TsdbProxyOptions): TsdbProxy {
     open.add(socket);
     socket.once('close', () => open.delete(socket));
   };
-  const loading = createPool(base.origin, { connectTimeoutMs, maxConnections, ca, onConnection });
+  const settings = { connectTimeoutMs, idleTimeoutMs, maxConnections, ca, onConnection };
+  // Loads undici without delaying the start.
+  const loading = import('./connection-pool.ts').then((pools) => pools.createConnectionPool(base.origin, settings));
   const headers = { 'accept-encoding': 'identity', ...(authorization === undefined ? {} : { authorization }) };
-  const running = createRunningRequests();
+  const inFlight = new Set<UpstreamRequest>();
   // Below a path, a redirect of the database would lead to another path here.
   const canRedirect = base.pathname === '/';
   const canPassOn = (status: number, location = ''): boolean =>
@@ -41,31 +39,25 @@ export function createTsdbProxy(options: TsdbProxyOptions): TsdbProxy {
       if (isClosed) throw stopping();
       if (isCancelled(call)) throw cancelled(call.signal);
 
-      const upstream = running.open(call);
+      const upstream = new UpstreamRequest(call, inFlight);
+      if (upstream.failure !== undefined) throw upstream.failure;
       upstream.waitFor(timeoutMs, lateness);
-      try {
-        const own = call.trace === undefined ? headers : { ...headers, ...traceHeaders(call.trace) };
-        const waits = { connectTimeoutMs, idleTimeoutMs };
-        if (!('target' in request)) {
-          return await sendRequest(pool, upstream, { request: { method: 'GET', path, headers: own }, ...waits });
-        }
-        // The deadline of the response begins when the body is sent.
-        const sent = passedRequest(request, path, own, () => upstream.waitFor(timeoutMs, lateness));
-        return await sendRequest(pool, upstream, { request: sent, canPassOn, ...waits });
-      } finally {
-        if (!upstream.isOver) upstream.watch();
-      }
+      const own = call.trace === undefined ? headers : { ...headers, ...traceHeaders(call.trace) };
+      if (!('target' in request)) return pool.send({ method: 'GET', path, headers: own }, upstream);
+      // The deadline of the response begins when the body is sent.
+      const sent = passedRequest(request, path, own, () => upstream.waitFor(timeoutMs, lateness));
+      return pool.send({ ...sent, canPassOn }, upstream);
     },
 
     async close() {
       isClosed = true;
-      running.abortAll(stopping());
-      await (await loading).destroy();
+      for (const upstream of inFlight) upstream.abort(stopping());
+      await (await loading).close();
     },
   };
 }
 
-/** The headers of a request that the database may need. Credentials and `Accept-Encoding` are those of this server. */
+/** The headers of a request for the database. Credentials and `Accept-Encoding` are those of this server. */
 const PASSED_HEADERS = [
   'accept',
   'accept-language',
@@ -104,12 +96,6 @@ async function* eachChunk(body: AsyncIterable<Uint8Array>, onChunk: () => void):
   onChunk();
 }
 
-/** Imports undici lazily, so that a server without a time-series database starts sooner. */
-async function createPool(origin: string, options: ConnectionPoolOptions): Promise<Dispatcher> {
-  const { createConnectionPool } = await import('./connection-pool.ts');
-  return createConnectionPool(origin, options);
-}
-
 function stopping(): ServiceError {
   return new ServiceError('unavailable', 'The server is stopping and forwards no more SQL.');
 }
@@ -138,7 +124,7 @@ function encodedTarget({ path, params }: TsdbRequest): string {
   return `${path}?${params.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')}`;
 }
 
-/** Encodes everything that a URL parser would encode, so that the length is the length on the wire. */
+/** Encodes as much as a URL parser would: the length is the one on the wire. */
 function encode(text: string): string {
   try {
     return encodeURIComponent(text).replaceAll("'", '%27');

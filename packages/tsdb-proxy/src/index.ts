@@ -13,6 +13,6 @@
  */
 export { createTsdbProxy } from './create-tsdb-proxy.ts';
 export type { TsdbProxyOptions } from './proxy-options.ts';
-export { createStreamedResponse, type ResponseHead } from './streamed-response.ts';
-export { TsdbCredentialsError } from './tsdb-credentials-error.ts';
+export { createStreamedResponse, type ResponseHead } from './response.ts';
+export { TsdbCredentialsError } from './upstream-failures.ts';
 export type { TsdbPassRequest, TsdbResponse, TsdbProxy, TsdbRequest } from './tsdb-proxy.ts';

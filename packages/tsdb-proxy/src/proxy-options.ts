@@ -40,7 +40,7 @@ export interface CheckedOptions {
 /** Node's timers fire at once if their delay is longer. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** Validates the options up front, so that `forward` cannot fail because of them. */
+/** Validates the options up front: `forward` cannot fail because of them. */
 export function checkOptions(options: TsdbProxyOptions): CheckedOptions {
   return {
     base: checkUrl(options.url),

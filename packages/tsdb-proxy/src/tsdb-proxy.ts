@@ -1,6 +1,6 @@
 import type { Call } from '@svc/frames';
 
-/** The request to forward: a path of the database, and parameters that are sent in order, unchanged and unchecked. */
+/** The request to forward: a path of the database, and parameters, sent in order, unchanged and unchecked. */
 export interface TsdbRequest {
   readonly path: '/exec' | '/exp' | '/chk';
   readonly params: readonly (readonly [name: string, value: string])[];
@@ -21,22 +21,20 @@ export interface TsdbPassRequest {
 export interface TsdbResponse {
   readonly status: number;
   /**
-   * The headers that may be forwarded, by lower-case name: no hop-by-hop headers, no cookies, no `Server`. The caller may
+   * The headers to forward, by lower-case name: no hop-by-hop headers, no cookies, no `Server`. The caller may
    * add headers.
    */
   readonly headers: Record<string, string>;
   /**
-   * Fails with a `ServiceError` if the connection breaks: a truncated response never looks complete. `null` if the status
-   * allows no body (204), as in `new Response(body, { status })`. The caller must read it to the end or cancel it.
+   * Fails with a `ServiceError` if the connection breaks: a truncated response never looks complete. `null` if there is none,
+   * as for HEAD or 204. The caller must read it to the end or cancel it.
    */
   readonly body: ReadableStream<Uint8Array> | null;
   /**
    * The same body without copies; use it instead of `body`. Buffers are reused: each chunk is valid until the next
-   * `next()`, and only one `next()` may be pending. Absent if `bytes` is present or `body` is null.
+   * `next()`, and only one `next()` may be pending. Absent if `body` is null.
    */
   readonly chunks?: AsyncIterator<Uint8Array, void>;
-  /** The whole body, if it arrived together with the headers; `body` need not be read then. */
-  readonly bytes?: Uint8Array;
 }
 
 /** Forwards SQL to the external time-series database. */

@@ -49,7 +49,7 @@ const FAILURES: readonly FailureRow[] = [
   },
 ];
 
-/** Returns the error of a request that failed before the response headers arrived. */
+/** Returns the error of a request before its response headers arrived. */
 export function noResponse(thrown: unknown, connectTimeoutMs: number): ServiceError {
   const { code, name, message, syscall } = errorBehind(thrown);
   if (code === 'UND_ERR_CONNECT_TIMEOUT' || (code === 'ETIMEDOUT' && syscall !== 'read')) {
@@ -79,7 +79,7 @@ export function late(timeoutMs: number): ServiceError {
   );
 }
 
-/** Returns the error of a body that stalled. */
+/** Returns the error of a stalled body. */
 export function silent(idleTimeoutMs: number): ServiceError {
   return new ServiceError(
     'deadline_exceeded',
@@ -87,7 +87,7 @@ export function silent(idleTimeoutMs: number): ServiceError {
   );
 }
 
-/** Returns the error of a body that ended before it was complete. */
+/** Returns the error of an incomplete body. */
 export function brokenOff(thrown: unknown): ServiceError {
   return new ServiceError(
     'tsdb_failed',
@@ -106,7 +106,7 @@ export function redirected(status: number): ServiceError {
   });
 }
 
-/** Returns the error of a status that cannot be forwarded. */
+/** Returns the error of an unusable status. */
 export function unusableStatus(status: number): ServiceError {
   return new ServiceError(
     'tsdb_failed',
@@ -117,7 +117,7 @@ export function unusableStatus(status: number): ServiceError {
   );
 }
 
-/** Returns the properties of the innermost cause, which is the most specific error. */
+/** Returns the properties of the innermost cause, the most specific error. */
 function errorBehind(thrown: unknown): Record<'code' | 'name' | 'message' | 'syscall', string> {
   let error = thrown;
   while (error instanceof Error && error.cause instanceof Error) error = error.cause;
@@ -126,4 +126,16 @@ function errorBehind(thrown: unknown): Record<'code' | 'name' | 'message' | 'sys
     return typeof value === 'string' ? value : '';
   };
   return { code: property('code'), name: property('name'), message: property('message'), syscall: property('syscall') };
+}
+
+/**
+ * The database answered 401: the credentials in this server's configuration are wrong. Clients see a plain `tsdb_failed`;
+ * the class tells the service to report the failure to the operator.
+ */
+export class TsdbCredentialsError extends ServiceError {
+  constructor() {
+    super('tsdb_failed', 'The time-series database refused the credentials of this server.', {
+      hint: 'Set tsdb.user and tsdb.password, or tsdb.token, to what the time-series database accepts.',
+    });
+  }
 }

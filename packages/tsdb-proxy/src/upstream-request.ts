@@ -1,30 +1,23 @@
 import { cancelledError, onAbort, type ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
 
-/** Most responses have arrived by then, so that most requests never need an abort listener. */
-const WATCHED_AFTER_MS = 20;
-
 type AbortListener = (failure: ServiceError) => void;
 
-/**
- * One request in flight. Every early end goes through `abort`; the first reason wins. A class, because creating closures for
- * each request costs more than a small response.
- */
+/** One request in flight. Every early end goes through `abort`; the first reason wins. */
 export class UpstreamRequest {
-  readonly #call: Call;
-  readonly #onEnd: (upstream: UpstreamRequest) => void;
+  readonly #inFlight: Set<UpstreamRequest>;
   readonly #listeners: AbortListener[] = [];
-  readonly #startMs = performance.now();
+  #deadline: NodeJS.Timeout | undefined;
   #failure: ServiceError | undefined;
   #isOver = false;
-  #stopWatching: (() => void) | undefined;
-  #dueMs = Infinity;
-  #lateness: (() => ServiceError) | undefined;
+  /** Undefined while the constructor runs: it may already abort. */
+  readonly #stopWatching: (() => void) | undefined;
 
-  /** `onEnd` is called once, when the request ends. */
-  constructor(call: Call, onEnd: (upstream: UpstreamRequest) => void) {
-    this.#call = call;
-    this.#onEnd = onEnd;
+  /** Adds the request to `inFlight` until it ends. Aborts when the call is cancelled. */
+  constructor({ signal }: Call, inFlight: Set<UpstreamRequest>) {
+    this.#inFlight = inFlight;
+    inFlight.add(this);
+    this.#stopWatching = onAbort(signal, () => this.abort(cancelled(signal)));
   }
 
   /** Why the request ended early; undefined if it did not. */
@@ -36,28 +29,17 @@ export class UpstreamRequest {
     return this.#isOver;
   }
 
-  /** Sets a deadline: aborts with the error of `lateness` unless `stopWaiting` is called within `ms`. */
+  /** Sets a deadline: aborts with the error of `lateness` unless `stopWaiting` is called within `ms`. Not after the end. */
   waitFor(ms: number, lateness: () => ServiceError): void {
-    this.#dueMs = performance.now() + ms;
-    this.#lateness = lateness;
+    if (this.#isOver) return;
+    this.stopWaiting();
+    // It need not keep the process alive: the connection to the database does.
+    this.#deadline = setTimeout(() => this.abort(lateness()), ms).unref();
   }
 
   /** Clears the deadline. */
   stopWaiting(): void {
-    this.#dueMs = Infinity;
-  }
-
-  /** Aborts if the deadline has passed. */
-  checkTime(nowMs: number): void {
-    if (nowMs - this.#startMs >= WATCHED_AFTER_MS) this.watch();
-    if (nowMs >= this.#dueMs && this.#lateness !== undefined) this.abort(this.#lateness());
-  }
-
-  /** From now on, aborts when the call is cancelled. */
-  watch(): void {
-    if (this.#isOver || this.#stopWatching !== undefined) return;
-    const { signal } = this.#call;
-    this.#stopWatching = onAbort(signal, () => this.abort(cancelled(signal)));
+    clearTimeout(this.#deadline);
   }
 
   /** Adds a listener for an early end. */
@@ -72,12 +54,13 @@ export class UpstreamRequest {
     for (const listener of this.#listeners) listener(failure);
   }
 
-  /** Ends the request, successful or not, and removes its abort listener. */
+  /** Ends the request, successful or not, and removes its timers and its abort listener. */
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.stopWaiting();
     this.#stopWatching?.();
-    this.#onEnd(this);
+    this.#inFlight.delete(this);
   }
 }
 

@@ -1,40 +1,40 @@
-import type { Arguments } from './command.ts';
-import { CliError } from '../errors/cli-error.ts';
-import type { ClientOptions } from '../client/client.ts';
-import { createTlsFetch } from '../client/tls-fetch.ts';
-import type { CommandOption, Context } from './command.ts';
-import { readSmallFile } from './read-small-file.ts';
-import { resolveTls, TLS_OPTIONS } from './tls-options.ts';
+import { createSecureContext } from 'node:tls';
+import { isTenant } from '@svc/auth';
+import { TENANT_RULE } from '@svc/auth/internal';
+import type { Arguments, CommandOption, Context } from './command.ts';
+import { readSmallFile } from './source.ts';
+import type { ClientOptions, ClientTls } from '../client/client.ts';
+import { CliError, errorCode } from '../errors.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:9000';
 const DEFAULT_ERROR_WIDTH = 100;
 
 const DEFAULT_TIMEOUT_SECONDS = 30;
 
-/** The longest that Node waits for a response, and so the timeout of slow commands. */
+/** The longest wait of Node for a response, and so the timeout of slow commands. */
 export const MAX_TIMEOUT_SECONDS = 300;
 
-/** The flag that names the server. */
+/** Names the server. */
 export const URL_OPTION: CommandOption = {
   value: '<url>',
   summary: `Default: SVC_URL, else ${DEFAULT_URL}.`,
 };
 
-/** The flag that names the file of the token. */
+/** Names the file of the token. */
 export const TOKEN_FILE_OPTION: CommandOption = {
   value: '<file>',
   summary: 'File with the token. Default: SVC_TOKEN.',
   isCommon: true,
 };
 
-/** The flag of commands that can use a directory instead of a server. */
+/** For commands with a directory in place of a server. */
 export const TENANT_OPTION: CommandOption = {
   value: '<name>',
   summary: 'Tenant in a directory. Default: default.',
   isCommon: true,
 };
 
-/** The flags of every command that sends one request to a server. */
+/** The flags of every command with one request to a server. */
 export function serverOptions(timeoutSeconds = DEFAULT_TIMEOUT_SECONDS): Readonly<Record<string, CommandOption>> {
   return {
     timeout: { value: '<seconds>', summary: `How long to wait for the response. Default: ${timeoutSeconds}.` },
@@ -44,7 +44,7 @@ export function serverOptions(timeoutSeconds = DEFAULT_TIMEOUT_SECONDS): Readonl
   };
 }
 
-/** How to reach the server that the command line or the environment names. */
+/** The server of the command line or the environment. */
 export function clientOptions(
   args: Arguments,
   context: Context,
@@ -56,7 +56,7 @@ export function clientOptions(
   return {
     url,
     ...(token !== undefined && { token }),
-    ...(tls !== undefined && { fetch: createTlsFetch(tls) }),
+    ...(tls !== undefined && { tls }),
     ...responseOptions(args, context, timeoutSeconds),
   };
 }
@@ -102,7 +102,7 @@ function resolveToken(file: string | undefined, env: Context['env']): string | u
 function readToken(path: string): string {
   const title = `The token file ${JSON.stringify(path)}`;
   const hint = 'Name a file with the token alone.';
-  return readSmallFile({ path, title, maxBytes: MAX_TOKEN_FILE_BYTES, hint }).trim();
+  return readSmallFile(path, title, MAX_TOKEN_FILE_BYTES, hint).trim();
 }
 
 /** Returns the URL of the server: from the flag, else from the environment, else the default. */
@@ -128,4 +128,68 @@ function checkUrl(source: string, text: string): string {
     throw new CliError('usage', `${source} is ${JSON.stringify(text)}, with a query or a fragment.`, { hint });
   }
   return url.href.replace(/\/+$/, '');
+}
+
+/** The flags of TLS of every command with a server. */
+export const TLS_OPTIONS: Readonly<Record<string, CommandOption>> = {
+  'ca-file': { value: '<file>', summary: 'PEM file of the authority of the server.', isCommon: true },
+  cert: { value: '<file>', summary: 'PEM file with a certificate for the server.', isCommon: true },
+  key: { value: '<file>', summary: 'PEM file with the key of --cert.', isCommon: true },
+};
+
+const MAX_FILE_BYTES = 2 ** 20;
+
+/** Reads the files of the flags of TLS; undefined if there are none. */
+function resolveTls(args: Arguments, url: string): ClientTls | undefined {
+  const given = Object.keys(TLS_OPTIONS).filter((flag) => args.has(flag) || args.text(flag) !== undefined);
+  const [first] = given;
+  if (first === undefined) return undefined;
+  if (!url.startsWith('https:')) {
+    throw new CliError('usage', `--${first} has no effect: the server ${url} is not an https URL.`, {
+      hint: `Write --url ${url.replace(/^http:/, 'https:')} if it speaks TLS.`,
+    });
+  }
+  if (given.includes('cert') !== given.includes('key')) {
+    throw new CliError('usage', '--cert and --key belong together.', {
+      hint: 'Name the file of the certificate with --cert and that of its private key with --key.',
+    });
+  }
+  const [ca, cert, key] = ['ca-file', 'cert', 'key'].map((flag) => readPem(flag, args.text(flag)));
+  const tls = {
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+  };
+  checkFiles(tls);
+  return tls;
+}
+
+function readPem(flag: string, path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  const title = `The file ${JSON.stringify(path)} of --${flag}`;
+  return readSmallFile(path, title, MAX_FILE_BYTES, `Name a PEM file with --${flag}.`);
+}
+
+function checkFiles({ ca, cert, key }: ClientTls): void {
+  // OpenSSL accepts any text as a list of authorities, and then trusts none.
+  if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----')) {
+    throw new CliError('usage', 'The file of --ca-file does not contain a PEM certificate.', {
+      hint: 'Name the certificate of the authority that signed the certificate of the server.',
+    });
+  }
+  try {
+    createSecureContext({ ca, cert, key });
+  } catch (error) {
+    const flags = cert === undefined ? '--ca-file' : '--cert and --key';
+    throw new CliError('usage', `The files of ${flags} cannot be used (${errorCode(error) ?? 'unknown reason'}).`, {
+      hint: 'Name PEM files: a certificate, and the private key of it without a passphrase.',
+      cause: error,
+    });
+  }
+}
+
+/** Parses the name of a tenant. */
+export function parseTenant(text: string): string {
+  if (isTenant(text)) return text;
+  throw new CliError('usage', `--tenant ${JSON.stringify(text)} is not the name of a tenant.`, { hint: TENANT_RULE });
 }

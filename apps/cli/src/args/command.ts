@@ -11,7 +11,7 @@ export interface Arguments {
   text(flag: string): string | undefined;
   /** All values of a repeatable flag. */
   texts(flag: string): readonly string[];
-  /** Whether a switch is given. */
+  /** True if a switch is given. */
   has(flag: string): boolean;
 }
 
@@ -22,11 +22,11 @@ export interface CommandOption {
   /** The letter of its short form. */
   readonly short?: string;
   readonly summary: string;
-  /** Whether it may be given more than once. Default: no. */
+  /** The flag may be given more than once. Default: no. */
   readonly isRepeatable?: boolean;
-  /** The line of the help that this flag shares with others. Default: a line of its own. */
+  /** The line of the help for this flag and others. Default: a line of its own. */
   readonly line?: readonly [flags: string, summary: string];
-  /** Whether `svc help server` describes it, and not the help of each command. Default: no. */
+  /** Described by `svc help server`, and not in the help of each command. Default: no. */
   readonly isCommon?: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface Terminal {
   readonly output: Writable;
 }
 
-/** The process that a command runs in. */
+/** The process of a command. */
 export interface Context {
   /** The version of `svc`. */
   readonly version: string;
@@ -58,7 +58,7 @@ interface CommandText {
   readonly summary: string;
   /** The arguments in the help: `<handle>`, `[prefix]` if optional, `<handle>...` for several. */
   readonly usage: readonly string[];
-  /** Whether the first word names a directory of frames and the arguments follow. Default: never. */
+  /** True if the first word names a directory of frames, before the arguments. Default: never. */
   readonly takesDirectory?: (words: readonly string[]) => boolean;
   /** By name, without the dashes. */
   readonly options: Readonly<Record<string, CommandOption>>;
@@ -73,9 +73,25 @@ export interface Command extends CommandText {
   run(args: Arguments, context: Context): Promise<number | void>;
 }
 
-/** A command that parses its own arguments and, once it runs, handles signals. */
+/** A command with its own parser of arguments. Once it runs, it handles signals. */
 export interface Program extends CommandText {
   readonly kind: 'program';
   /** Resolves to the exit code. */
   run(argv: readonly string[], context: Context): Promise<number>;
+}
+
+/** True for a directory and SQL, or a directory alone. SQL may have a slash too: `6/2`, or a comment. */
+export function precedesSql(words: readonly string[]): boolean {
+  const [first = ''] = words;
+  return words.length > 1 ? beginsWithDirectory(words) : /^(?:\/(?!\*)|(?:\.{1,2}|~)(?:[\\/]|$))/.test(first);
+}
+
+/** True if the first word is a directory of frames: no handle has a slash, or is `.`, `..` or `~`. */
+export function beginsWithDirectory([first = '']: readonly string[]): boolean {
+  return /[\\/]|^(?:\.{1,2}|~)$/.test(first);
+}
+
+/** True for a directory of frames and what to put there. A single word is the file, also with a slash. */
+export function precedesFile(words: readonly string[]): boolean {
+  return words.length > 1 && beginsWithDirectory(words);
 }

@@ -1,17 +1,16 @@
 import { describeSource, type Finding, loadConfig, type LoadConfigResult, type Setting, SETTINGS } from '@svc/config';
-import type { Arguments } from './command.ts';
-import type { CommandOption, Context } from './command.ts';
+import type { Arguments, CommandOption, Context } from './command.ts';
 
 /** The name in the variables (`SERVICE_…`) and the file (`~/.service/`) of the server. */
 export const SERVICE_NAME = 'service';
 
-/** The flag of every command that reads the configuration of the server. */
+/** The flag of every command with the configuration of the server. */
 export const CONFIG_OPTION: CommandOption = {
   value: '<file>',
   summary: 'TOML file; default ~/.service/config.toml.',
 };
 
-/** The configuration that `svc serve` would start with here, or its problems. */
+/** The configuration of `svc serve` here, or its problems. */
 export type ServerConfig = Extract<LoadConfigResult, { kind: 'config' | 'problems' }>;
 
 /** Loads the configuration as `svc serve` would. */

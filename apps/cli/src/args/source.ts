@@ -1,7 +1,7 @@
+import { closeSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { CliError } from '../errors/cli-error.ts';
-import { errorCode } from '../errors/error-code.ts';
+import { CliError, errorCode } from '../errors.ts';
 
 /** The name of standard input or output. */
 export const DASH = '-';
@@ -69,4 +69,31 @@ function fail(file: string): (error: unknown) => never {
     const [reason, hint] = REASONS[code] ?? [code, OTHER_HINT];
     throw new CliError('usage', `${name} cannot be read: ${reason}.`, { hint, cause: error });
   };
+}
+
+/** Reads a text file of limited size. Errors begin with `title`, and do not quote its text: it may be a secret. */
+export function readSmallFile(path: string, title: string, maxBytes: number, hint: string): string {
+  const bytes = Buffer.alloc(maxBytes + 1);
+  let length = 0;
+  try {
+    length = readInto(bytes, path);
+  } catch (error) {
+    throw new CliError('usage', `${title} cannot be read: ${errorCode(error)}.`, { hint, cause: error });
+  }
+  if (length > maxBytes) throw new CliError('usage', `${title} has more than ${maxBytes} bytes.`, { hint });
+  return bytes.toString('utf8', 0, length);
+}
+
+/** Fills a buffer from a file, a pipe or a device; returns how many bytes there were, at most its length. */
+function readInto(bytes: Buffer, path: string): number {
+  const file = openSync(path, 'r');
+  try {
+    let length = 0;
+    for (let count = -1; count !== 0 && length < bytes.length; length += count) {
+      count = readSync(file, bytes, length, bytes.length - length, null);
+    }
+    return length;
+  } finally {
+    closeSync(file);
+  }
 }

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { invalidResponse } from '../errors/cli-error.ts';
+import { invalidResponse } from '../errors.ts';
 
 const NO_FRAME = 'it does not describe a frame';
 const NO_COLUMN = 'a column has no name or no type';
@@ -31,7 +31,7 @@ export const FRAME = v.looseObject(
 /** The metadata of a frame. */
 export type FrameInfo = v.InferOutput<typeof FRAME>;
 
-/** The metadata that is reported for a new frame. */
+/** The metadata of a new frame. */
 export const NEW_FRAME = v.pick(FRAME, ['rows', 'version']);
 
 /** A frame in a list; null is what the server does not know yet. */
@@ -53,7 +53,7 @@ export const FRAME_LIST = v.object(
 export const HEALTH = v.object(
   {
     status: v.picklist(['ok', 'degraded', 'failing', 'stopping'], NO_HEALTH),
-    /** Missing, as all that follows, if the server shows it only to callers with a token. */
+    /** Missing, like everything below, if the server shows it only to callers with a token. */
     version: v.optional(v.string(NO_HEALTH)),
     uptimeSeconds: v.optional(v.number(NO_HEALTH)),
   },
@@ -66,9 +66,8 @@ export type Health = v.InferOutput<typeof HEALTH>;
 /** What a server can do. */
 export const INFO = v.object(
   {
-    /** The engines that it has. */
     engines: v.array(v.string(NO_INFO), NO_INFO),
-    /** The engine of SQL that names none. The server may not have it. */
+    /** For SQL without an engine. The server may not have it. */
     defaultEngine: v.string(NO_INFO),
   },
   NO_INFO,
@@ -76,7 +75,7 @@ export const INFO = v.object(
 
 const TABLE_COLUMNS = v.array(v.object(COLUMN, NO_COLUMN), 'its columns are not a list');
 
-/** A JSON table that is small enough to read as a whole. */
+/** A small JSON table, read as a whole. */
 export const SHORT_TABLE = v.object({ columns: TABLE_COLUMNS, dataset: v.array(v.unknown()) }, 'it is not a table');
 
 const UPDATED = v.nullish(v.number());
@@ -108,7 +107,7 @@ export const REFUSAL = v.object({
   errorPos: v.optional(v.unknown()),
 });
 
-/** Validates a value of a response; throws an error that names the first problem. */
+/** Validates a value of a response; the error names the first problem. */
 export function parseResponse<T>(schema: v.GenericSchema<unknown, T>, value: unknown): T {
   const result = v.safeParse(schema, value, { abortEarly: true });
   if (result.success) return result.output;

@@ -1,7 +1,7 @@
 import type { Command } from '../args/command.ts';
-import { EXIT } from '../errors/cli-error.ts';
+import { EXIT } from '../errors.ts';
 import { fileError, findDirectory } from '../frames/find-directory.ts';
-import { formatCount, visibleText } from '../text/display-text.ts';
+import { formatCount, visibleText } from '../text.ts';
 
 /** `svc backup`: copies the frames of a directory, even while a server writes to it. */
 export const backup: Command = {
@@ -27,14 +27,14 @@ export const backup: Command = {
     '  svc doctor /backup/2026-11-16',
   ],
   async run({ positionals: [directory = '', destination = ''] }, { homeDir, signal, stdout, stderr }) {
-    const found = await findDirectory(directory, { homeDir, createIfMissing: false });
+    const found = await findDirectory(directory, homeDir);
     // Imported lazily: they load the engine.
     const { backUpDirectory } = await import('../frames/backups.ts');
     const { verifyDirectory } = await import('../doctor/verify-directory.ts');
-    const { frames, bytes, problems } = await backUpDirectory(found, { destination, homeDir, signal });
+    const { frames, bytes, problems } = await backUpDirectory(found, destination, { homeDir, signal });
     const verify = async (): Promise<readonly string[]> => {
-      const copy = await findDirectory(destination, { homeDir, createIfMissing: false });
-      const diagnoses = await verifyDirectory(copy, { name: destination, signal });
+      const copy = await findDirectory(destination, homeDir);
+      const diagnoses = await verifyDirectory(copy, destination, signal);
       return diagnoses.flatMap(({ status, text }) => (status === 'problem' ? `In the backup: ${text}` : []));
     };
     // From here on the backup is complete: a failure is a warning.
@@ -54,3 +54,28 @@ function notVerified(error: unknown): string {
   const reason = (known instanceof Error ? known.message : String(known)).replace(/\.?$/, '.');
   return `The backup is complete, but not verified. ${reason} Verify it with svc doctor.`;
 }
+
+/** `svc restore`: copies a backup to a new directory. */
+export const restore: Command = {
+  kind: 'command',
+  name: 'restore',
+  summary: 'Copy a backup to a new directory.',
+  usage: ['<backup>', '<directory>'],
+  options: {},
+  notes: [
+    'The directory becomes a storage.data_dir; it must be empty or missing: nothing',
+    'is overwritten. Each file is compared with its checksum. The frames appear in',
+    'one step, when all of them are on disk; if a file of the backup is damaged or',
+    'missing, none of them does.',
+    '',
+    'Example:',
+    '  svc restore /backup/2026-11-16 /var/lib/svc-restored',
+  ],
+  async run({ positionals: [source = '', directory = ''] }, { homeDir, signal, stdout }) {
+    // Imported lazily: it loads the engine.
+    const { restoreDirectory } = await import('../frames/backups.ts');
+    const { frames, created } = await restoreDirectory({ backup: source, directory }, { homeDir, signal });
+    const name = visibleText(directory);
+    await stdout.write(`${name}: ${formatCount(frames, 'frame')} as of ${created.toISOString()}\n`);
+  },
+};

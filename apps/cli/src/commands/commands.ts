@@ -1,17 +1,14 @@
 import type { Command, Program } from '../args/command.ts';
-import { backup } from './backup.ts';
+import { backup, restore } from './backup.ts';
 import { completion } from './completion.ts';
 import { config } from './config.ts';
 import { convert } from './convert.ts';
-import { describe } from './describe.ts';
 import { doctor } from './doctor.ts';
-import { drop } from './drop.ts';
+import { describe, drop, list } from './frames.ts';
 import { get } from './get.ts';
-import { list } from './list.ts';
 import { ping } from './ping.ts';
 import { put } from './put.ts';
 import { query } from './query.ts';
-import { restore } from './restore.ts';
 import { serve } from './serve.ts';
 import { token } from './token.ts';
 

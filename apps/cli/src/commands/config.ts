@@ -1,15 +1,15 @@
 import { describeSource, type LoadedConfig, type SettingValue, type Source } from '@svc/config';
-import { CliError } from '../errors/cli-error.ts';
 import type { Command } from '../args/command.ts';
-import { formatCount, visibleText } from '../text/display-text.ts';
-import type { Output } from '../output/output.ts';
 import { CONFIG_OPTION, findingText, loadServerConfig, NAMED_SETTINGS } from '../args/server-config.ts';
+import { CliError } from '../errors.ts';
+import type { Output } from '../output/output.ts';
 import { createTablePrinter } from '../output/table-printer.ts';
+import { formatCount, visibleText } from '../text.ts';
 
 const COLUMNS = ['setting', 'value', 'source'].map((name) => ({ name, isNumeric: false }));
 const HIDDEN = '***';
 
-/** `svc config`: prints the settings that a server would start with on this machine. */
+/** `svc config`: prints the settings of a server on this machine. */
 export const config: Command = {
   kind: 'command',
   name: 'config',

@@ -1,21 +1,16 @@
 import { stat } from 'node:fs/promises';
 import type { ResultFormat } from '@svc/frames';
-import type { Arguments } from '../args/command.ts';
-import { CliError } from '../errors/cli-error.ts';
-import type { Command } from '../args/command.ts';
-import { CSV_OPTIONS, csvParams } from '../args/csv-options.ts';
-import { OUTPUT_FORMATS } from '../args/file-formats.ts';
-import { framePath } from '../client/frame-path.ts';
-import { givenFormat } from '../args/given-format.ts';
-import { rowsAsJson } from '../output/json-rows.ts';
-import { copyBody } from '../output/print-result.ts';
-import { formatOfName, refuseTerminal } from '../args/result-format.ts';
-import { nearestHint } from '../text/nearest-hint.ts';
-import { rowsRequest } from '../frames/rows-request.ts';
-import { sendFile } from '../frames/send-file.ts';
+import type { Arguments, Command } from '../args/command.ts';
+import { formatOfName, OUTPUT_FORMATS, refuseTerminal } from '../args/formats.ts';
+import { CSV_OPTIONS, csvParams, givenFormat } from '../args/input-options.ts';
 import { DASH } from '../args/source.ts';
+import { framePath } from '../client/requests.ts';
+import { CliError } from '../errors.ts';
+import { rowsRequest, sendFile } from '../frames/frame-requests.ts';
 import { withPrivateClient } from '../frames/with-client.ts';
-import { writeOutput } from '../output/write-output.ts';
+import { writeOutput } from '../output/output.ts';
+import { copyBody, rowsAsJson } from '../output/print-result.ts';
+import { nearestHint } from '../text.ts';
 
 const HANDLE = 'frame';
 
@@ -58,7 +53,7 @@ export const convert: Command = {
         await sendFile(client, { method: 'PUT', path: framePath(HANDLE), params, headers }, from, context);
         // The JSON table is the format of /exec only; svc and other programs can read a file of rows.
         const sent = format === 'json' ? 'ndjson' : format;
-        const response = await client.send(rowsRequest({ handle: HANDLE, format: sent, isArrowFile }));
+        const response = await client.send(rowsRequest(HANDLE, { format: sent, isArrowFile }));
         await copyBody(format === 'json' ? rowsAsJson(response.body) : response.body, output);
       }),
     );

@@ -1,15 +1,13 @@
-import { EXIT } from '../errors/cli-error.ts';
-import { clientOptions, TOKEN_FILE_OPTION, URL_OPTION } from '../args/client-options.ts';
-import { TLS_OPTIONS } from '../args/tls-options.ts';
-import type { Arguments } from '../args/command.ts';
-import type { Command, Context } from '../args/command.ts';
-import { visibleText } from '../text/display-text.ts';
-import type { Diagnosis } from '../doctor/diagnosis.ts';
+import { clientOptions, TLS_OPTIONS, TOKEN_FILE_OPTION, URL_OPTION } from '../args/client-options.ts';
+import type { Arguments, Command, Context } from '../args/command.ts';
+import { CONFIG_OPTION, loadServerConfig } from '../args/server-config.ts';
+import type { Diagnosis } from '../doctor/local-checks.ts';
+import { EXIT } from '../errors.ts';
 import { findDirectory } from '../frames/find-directory.ts';
 import type { Output } from '../output/output.ts';
-import { CONFIG_OPTION, loadServerConfig } from '../args/server-config.ts';
+import { visibleText } from '../text.ts';
 
-/** `svc doctor`: finds problems that would keep a server or `svc` from working here, and advises on each. */
+/** `svc doctor`: finds problems of a server or of `svc` here, and advises on each. */
 export const doctor: Command = {
   kind: 'command',
   name: 'doctor',
@@ -42,17 +40,14 @@ async function checkMachine(args: Arguments, context: Context): Promise<readonly
   const isNamed = args.has('url') || Boolean(context.env['SVC_URL']);
   // Imported lazily: the other commands start faster without it.
   const { runChecks } = await import('../doctor/run-checks.ts');
-  return runChecks({
-    loaded: loadServerConfig(args, context),
-    server: { client, isNamed, version: context.version },
-  });
+  return runChecks(loadServerConfig(args, context), { client, isNamed, version: context.version });
 }
 
 async function checkFrames({ directory = '' }: Arguments, context: Context): Promise<readonly Diagnosis[]> {
-  const found = await findDirectory(directory, { homeDir: context.homeDir, createIfMissing: false });
+  const found = await findDirectory(directory, context.homeDir);
   // Imported lazily: it loads the engine.
   const { verifyDirectory } = await import('../doctor/verify-directory.ts');
-  return verifyDirectory(found, { name: directory, signal: context.signal });
+  return verifyDirectory(found, directory, context.signal);
 }
 
 const COLOURS = { ok: 32, warning: 33, problem: 31 } as const;

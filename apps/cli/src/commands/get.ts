@@ -1,18 +1,13 @@
-import { invalidResponse } from '../errors/cli-error.ts';
-import type { Client } from '../client/client.ts';
-import type { Command, Context } from '../args/command.ts';
-import { beginsWithDirectory } from '../args/directory-name.ts';
-import { withDownloadProgress } from '../output/download-progress.ts';
-import { OUTPUT_FORMATS } from '../args/file-formats.ts';
-import type { Output } from '../output/output.ts';
-import { copyBody, MORE_COLUMNS, printResult } from '../output/print-result.ts';
-import { formatCount } from '../text/display-text.ts';
 import { serverOptions, TENANT_OPTION } from '../args/client-options.ts';
-import { rowsRequest } from '../frames/rows-request.ts';
-import { refuseArrowFile, resultOptions, type ResultTarget, resultTarget } from '../args/result-format.ts';
-import { withNearestHandle } from '../frames/nearest-handle.ts';
+import { beginsWithDirectory, type Command, type Context } from '../args/command.ts';
+import { OUTPUT_FORMATS, refuseArrowFile, resultOptions, resultTarget, type ResultTarget } from '../args/formats.ts';
+import type { Client } from '../client/client.ts';
+import { invalidResponse } from '../errors.ts';
+import { rowsRequest, withNearestHandle } from '../frames/frame-requests.ts';
 import { withClient } from '../frames/with-client.ts';
-import { writeOutput } from '../output/write-output.ts';
+import { type Output, writeOutput } from '../output/output.ts';
+import { printRows } from '../output/print-result.ts';
+import { formatCount } from '../text.ts';
 
 const ALL_ROWS = '1,';
 
@@ -46,44 +41,36 @@ export const get: Command = {
     const cols = args.text('cols');
     if (args.has('limit') || cols !== undefined) refuseArrowFile(target, 'a part of a frame is an IPC stream');
     const print = (client: Client) => (output: Output) =>
-      printRows(client, { handle, limit, cols, target, output, context });
+      printFrameRows(client, handle, target, { limit, cols }, output, context);
     await withClient(args, context, {}, (client) =>
       withNearestHandle(client, handle, context.signal, () => writeOutput(target.file, context, print(client))),
     );
   },
 };
 
-interface Printing {
-  readonly handle: string;
-  readonly limit: string | undefined;
-  readonly cols: string | undefined;
-  readonly target: ResultTarget;
-  readonly output: Output;
-  readonly context: Context;
-}
-
-async function printRows(client: Client, { handle, limit, cols, target, output, context }: Printing): Promise<void> {
-  const { format } = target;
-  const fmt = format === 'table' ? 'json' : format;
-  const params = { ...(limit !== undefined && { limit }), ...(cols !== undefined && { cols }) };
+async function printFrameRows(
+  client: Client,
+  handle: string,
+  target: ResultTarget,
+  { limit, cols }: { readonly limit: string | undefined; readonly cols: string | undefined },
+  output: Output,
+  context: Context,
+): Promise<void> {
   const { isArrowFile } = target;
-  const response = await client.send(rowsRequest({ handle, format: fmt, isArrowFile, params }));
+  const format = target.format === 'table' ? 'json' : target.format;
+  const params = { ...(limit !== undefined && { limit }), ...(cols !== undefined && { cols }) };
+  const response = await client.send(rowsRequest(handle, { format, isArrowFile }, params));
   const total = Number(response.headers.get('x-total-count') ?? Number.NaN);
-  const { stderr, signal } = context;
-  const totalRows = limit === ALL_ROWS && total >= 0 ? total : undefined;
-  await withDownloadProgress({ response, format, totalRows, output, stderr, signal }, (body, countRows) => {
-    if (fmt !== 'json') return copyBody(body, output);
-    return printResult(body, {
-      output,
-      isJson: format === 'json',
-      layout: { ...target, more: MORE_COLUMNS },
-      onRows: (_, rows) => countRows(rows.length),
-      lastLine: ({ members, rows }) => {
-        if (rows === undefined || members['count'] !== rows) throw invalidResponse('its count does not match its rows');
-        if (!(total > rows)) return formatCount(rows, 'row');
-        const hint = limit === undefined ? ' (--all prints all)' : '';
-        return `${rows} of ${formatCount(total, 'row')}${hint}`;
-      },
-    });
+  await printRows(response, {
+    target,
+    totalRows: limit === ALL_ROWS && total >= 0 ? total : undefined,
+    output,
+    context,
+    lastLine: ({ members, rows }) => {
+      if (rows === undefined || members['count'] !== rows) throw invalidResponse('its count does not match its rows');
+      if (!(total > rows)) return formatCount(rows, 'row');
+      const hint = limit === undefined ? ' (--all prints all)' : '';
+      return `${rows} of ${formatCount(total, 'row')}${hint}`;
+    },
   });
 }

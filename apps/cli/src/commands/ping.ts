@@ -1,12 +1,12 @@
-import { invalidResponse } from '../errors/cli-error.ts';
-import { createClient, readText } from '../client/client.ts';
-import type { Command } from '../args/command.ts';
 import { clientOptions, serverOptions } from '../args/client-options.ts';
+import type { Command } from '../args/command.ts';
+import { createClient, readText } from '../client/client.ts';
+import { invalidResponse } from '../errors.ts';
 
 const MAX_BYTES = 1024;
 const TIMEOUT_SECONDS = 5;
 
-/** `svc ping`: checks that the server answers. */
+/** `svc ping`: asks the server for a sign of life. */
 export const ping: Command = {
   kind: 'command',
   name: 'ping',

@@ -1,19 +1,13 @@
 import { stat } from 'node:fs/promises';
-import type { Arguments } from '../args/command.ts';
-import { CliError } from '../errors/cli-error.ts';
-import type { Request } from '../client/client.ts';
-import type { Command } from '../args/command.ts';
-import { CSV_OPTIONS, csvParams } from '../args/csv-options.ts';
-import { precedesFile } from '../args/directory-name.ts';
-import { readInputName } from '../args/file-formats.ts';
-import { framePath } from '../client/frame-path.ts';
-import { givenFormat } from '../args/given-format.ts';
-import { handleOfFile } from '../args/handle-of-file.ts';
-import { reportFrame } from '../frames/report-frame.ts';
-import { sendFile } from '../frames/send-file.ts';
-import { TTL_OPTION, ttlOf } from '../args/ttl-option.ts';
-import { withClient } from '../frames/with-client.ts';
 import { MAX_TIMEOUT_SECONDS, serverOptions, TENANT_OPTION } from '../args/client-options.ts';
+import { type Arguments, type Command, precedesFile } from '../args/command.ts';
+import { readInputName } from '../args/formats.ts';
+import { CSV_OPTIONS, csvParams, givenFormat, handleOfFile, TTL_OPTION, ttlOf } from '../args/input-options.ts';
+import type { Request } from '../client/client.ts';
+import { framePath } from '../client/requests.ts';
+import { CliError } from '../errors.ts';
+import { reportFrame, sendFile } from '../frames/frame-requests.ts';
+import { withClient } from '../frames/with-client.ts';
 
 /** `svc put`: uploads a file as a frame. */
 export const put: Command = {

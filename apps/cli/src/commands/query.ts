@@ -2,26 +2,20 @@ import { TextDecoder } from 'node:util';
 import type { ResultFormat } from '@svc/frames';
 import type { UpdateStatement } from '@svc/frames/statements';
 import { MAX_TIMEOUT_SECONDS, responseOptions, serverOptions, TENANT_OPTION } from '../args/client-options.ts';
-import type { Arguments, Command, Context } from '../args/command.ts';
-import { precedesSql } from '../args/directory-name.ts';
-import { OUTPUT_FORMATS } from '../args/file-formats.ts';
-import { refuseArrowFile, resultOptions, type ResultTarget, resultTarget } from '../args/result-format.ts';
+import { type Arguments, type Command, type Context, precedesSql } from '../args/command.ts';
+import { OUTPUT_FORMATS, refuseArrowFile, resultOptions, resultTarget, type ResultTarget } from '../args/formats.ts';
+import { TTL_OPTION, ttlOf } from '../args/input-options.ts';
 import { DASH, openSource } from '../args/source.ts';
-import { TTL_OPTION, ttlOf } from '../args/ttl-option.ts';
 import type { Client } from '../client/client.ts';
-import { framePath } from '../client/frame-path.ts';
-import { CliError } from '../errors/cli-error.ts';
-import { defaultEngine } from '../frames/default-engine.ts';
-import { keepSql } from '../frames/keep-sql.ts';
-import { reportFrame } from '../frames/report-frame.ts';
-import { runSql } from '../frames/run-sql.ts';
+import { defaultEngine, framePath } from '../client/requests.ts';
+import { CliError } from '../errors.ts';
+import { reportFrame } from '../frames/frame-requests.ts';
+import { isWrite, keepSql, parseWrite, runSql, writeSql } from '../frames/sql.ts';
 import { withClient } from '../frames/with-client.ts';
-import { isWrite, parseWrite, writeSql } from '../frames/write-sql.ts';
-import { writeOutput } from '../output/write-output.ts';
-import { nearestHint } from '../text/nearest-hint.ts';
-import { parseJson } from '../text/parse-json.ts';
+import { writeOutput } from '../output/output.ts';
+import { nearestHint, parseJson } from '../text.ts';
 
-/** The formats that the time-series database writes itself; the server forwards them unread. */
+/** The time-series database writes these formats itself; the server forwards them unread. */
 const DATABASE_FORMATS: ReadonlySet<ResultFormat> = new Set(['json', 'csv']);
 
 const ENGINES: readonly string[] = ['local', 'tsdb', 'scheduler'];
@@ -65,21 +59,12 @@ export const query: Command = {
       checkPrompt(target, keep);
       return withClient(args, context, use, async (client, withWriter) => {
         // Imported lazily: a single statement does not need it.
-        const { startPrompt } = await import('../prompt/start-prompt.ts');
+        const { runPrompt } = await import('../prompt/run-prompt.ts');
         // An unreachable server is reported with the first statement.
         const asked = engine ?? (await defaultEngine(client).catch(() => undefined));
         const formats = ['table', ...OUTPUT_FORMATS.filter((format) => isPrintable(format, asked))] as const;
-        await startPrompt({
-          client,
-          withWriter,
-          engine: asked,
-          params,
-          formats,
-          errorWidth,
-          terminal,
-          context,
-          target,
-        });
+        const session = { client, withWriter, engine: asked, params, formats, errorWidth, context, target };
+        await runPrompt(terminal, context, session);
       });
     }
     const sql = await sqlOf(args, context);
@@ -89,17 +74,17 @@ export const query: Command = {
         await reportFrame(await keepSql(client, kept), args, context);
       });
     }
-    // The database has statements of its own that write.
+    // The database has its own statements for writes.
     if (isWrite(sql) && engine !== 'tsdb') {
-      const parse = (): UpdateStatement => writeOf(sql, { args, target, errorWidth });
+      const parse = (): Promise<UpdateStatement> => writeOf(sql, { args, target, errorWidth });
       // Checked before a directory is created or locked.
-      const known = engine === undefined ? undefined : parse();
+      const known = engine === undefined ? undefined : await parse();
       const writing = { ...use, isWriting: true, createIfMissing: known?.kind === 'create' };
       return withClient(args, context, writing, async (client) => {
         const chosen = engine ?? (await defaultEngine(client));
         if (chosen === 'tsdb') return print(client, chosen);
         const { signal } = context;
-        const wrote = await writeSql(client, { sql, update: known ?? parse(), engine: chosen, params, signal });
+        const wrote = await writeSql(client, { sql, update: known ?? (await parse()), engine: chosen, params, signal });
         await (typeof wrote === 'string' ? context.stdout.write(`${wrote}\n`) : reportFrame(wrote, args, context));
       });
     }
@@ -114,16 +99,16 @@ export const query: Command = {
   },
 };
 
-/** Parses a statement that changes frames, and refuses the flags that have no meaning for it. */
-function writeOf(
+/** Parses a statement that changes frames, and refuses flags without a meaning for it. */
+async function writeOf(
   sql: string,
   {
     args,
     target,
     errorWidth,
   }: { readonly args: Arguments; readonly target: ResultTarget; readonly errorWidth: number },
-): UpdateStatement {
-  const update = parseWrite(sql, errorWidth);
+): Promise<UpdateStatement> {
+  const update = await parseWrite(sql, errorWidth);
   if (update === undefined) throw new Error('The statement does not begin like one that writes.');
   const hasQuery = update.kind === 'insert' || (update.kind === 'create' && !update.isDeclared);
   const flag = printingFlag(args, target) ?? (!hasQuery && args.has('param') ? '--param' : undefined);
@@ -132,7 +117,7 @@ function writeOf(
   throw new CliError('usage', `The statement ${what}, so ${flag} has no meaning.`, { hint: `Leave out ${flag}.` });
 }
 
-/** Returns the flag that says how to print rows; undefined if there is none. */
+/** Returns the flag for printing rows; undefined if there is none. */
 function printingFlag(args: Arguments, { format, file }: ResultTarget): string | undefined {
   if (file !== undefined) return '-o';
   if (format !== 'table') return `--${format}`;
@@ -195,7 +180,7 @@ function keepOf(args: Arguments, target: ResultTarget): Kept | undefined {
   });
 }
 
-/** Whether a prompt can print a result in a format. */
+/** True if a prompt can print a result in a format. */
 function isPrintable(format: ResultFormat, engine: string | undefined): boolean {
   const isText = format !== 'arrow' && format !== 'parquet';
   return isText && (engine === 'local' || engine === 'scheduler' || DATABASE_FORMATS.has(format));

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { parseArguments } from '../args/arguments.ts';
 import type { CommandOption, Context, Program } from '../args/command.ts';
 import { CONFIG_OPTION, NAMED_SETTINGS } from '../args/server-config.ts';
-import { CliError, EXIT } from '../errors/cli-error.ts';
-import { printError } from '../output/print-error.ts';
 import { put } from './put.ts';
+import { CliError, EXIT } from '../errors.ts';
+import { printError } from '../output/output.ts';
 
 const MAX_PLACEHOLDER = 16;
 const OPEN = 'open';
@@ -50,7 +50,7 @@ export const serve: Program = {
   },
 };
 
-/** Separates the files from the flags of the server, which parses those itself. */
+/** Separates the files from the flags of the server: it parses those itself. */
 function splitWords(argv: readonly string[]): { files: string[]; hasOpen: boolean; rest: string[] } {
   const files: string[] = [];
   const rest: string[] = [];
@@ -69,7 +69,7 @@ function splitWords(argv: readonly string[]): { files: string[]; hasOpen: boolea
   return { files, hasOpen, rest };
 }
 
-/** Puts each file as `svc put` does; returns the exit code of the first that fails, else 0. */
+/** Puts each file as `svc put` does; returns the exit code of the first failure, else 0. */
 async function putFiles(files: readonly string[], url: string, context: Context): Promise<number> {
   for (const file of files) {
     try {
@@ -92,7 +92,7 @@ async function openConsole(url: string | undefined, { stderr }: Context): Promis
   }
 }
 
-/** Opens a URL in the browser of the user; resolves to false if there is no program for that. */
+/** Opens a URL in the browser of the user; false if there is no program for it. */
 function openBrowser(url: string): Promise<boolean> {
   const [program, ...args] = openerOf(process.platform);
   const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true });

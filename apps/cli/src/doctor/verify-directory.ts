@@ -2,20 +2,14 @@ import { tmpdir } from 'node:os';
 import { createDurableStore, createFrameFiles, type FrameVerdict } from '@svc/duckdb';
 import { planPrivateDirectory } from '@svc/duckdb/internal';
 import { DEFAULT_TENANT } from '@svc/frames';
+import type { Diagnosis } from './local-checks.ts';
 import { directoryError, type FrameDirectory } from '../frames/find-directory.ts';
-import type { Diagnosis } from './diagnosis.ts';
 
-/** Options of the verification. */
-export interface VerifyDirectoryOptions {
-  /** The directory as the user wrote it. */
-  readonly name: string;
-  readonly signal: AbortSignal;
-}
-
-/** Verifies the checksums of all frames in a directory. Changes nothing in it. */
+/** Verifies the checksums of all frames in a directory, named as the user wrote it. Changes nothing in it. */
 export async function verifyDirectory(
   { parquetPath }: FrameDirectory,
-  { name, signal }: VerifyDirectoryOptions,
+  name: string,
+  signal: AbortSignal,
 ): Promise<readonly Diagnosis[]> {
   const ending = planPrivateDirectory(tmpdir(), 'svc-doctor-');
   await ending.make();

@@ -1,18 +1,13 @@
 import { BackupError, type BackupIndex, type BackupReport, createBackup, restoreBackup } from '@svc/duckdb';
-import { CliError } from '../errors/cli-error.ts';
+import type { Context } from '../args/command.ts';
+import { CliError } from '../errors.ts';
 import { expandPath, fileError, type FrameDirectory } from './find-directory.ts';
-
-interface BackupOptions {
-  /** The directory of the backup, as the user wrote it. */
-  readonly destination: string;
-  readonly homeDir: string;
-  readonly signal: AbortSignal;
-}
 
 /** Copies the frames of a directory to a new one. */
 export async function backUpDirectory(
   { parquetPath, duckdbPath }: FrameDirectory,
-  { destination, homeDir, signal }: BackupOptions,
+  destination: string,
+  { homeDir, signal }: Pick<Context, 'homeDir' | 'signal'>,
 ): Promise<BackupReport> {
   try {
     return await createBackup({
@@ -30,7 +25,7 @@ export async function backUpDirectory(
 /** Copies a backup to a new directory. */
 export async function restoreDirectory(
   names: { readonly backup: string; readonly directory: string },
-  { homeDir, signal }: Pick<BackupOptions, 'homeDir' | 'signal'>,
+  { homeDir, signal }: Pick<Context, 'homeDir' | 'signal'>,
 ): Promise<BackupIndex> {
   const [backup, directory] = [expandPath(names.backup, homeDir), expandPath(names.directory, homeDir)];
   try {

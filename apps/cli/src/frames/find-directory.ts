@@ -1,7 +1,6 @@
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { CliError } from '../errors/cli-error.ts';
-import { errorCode } from '../errors/error-code.ts';
+import { CliError, errorCode } from '../errors.ts';
 
 /** A directory of frames, as the settings of a server. */
 export interface FrameDirectory {
@@ -11,26 +10,15 @@ export interface FrameDirectory {
   readonly duckdbPath?: string;
 }
 
-/** Options for finding a directory. */
-export interface FindDirectoryOptions {
-  /** The expansion of `~`. */
-  readonly homeDir: string;
-  /** Creates the directory if it does not exist. */
-  readonly createIfMissing: boolean;
-}
-
 /** The entries of a `storage.data_dir`. */
 const COLD = 'cold';
 const DATABASE = 'analytics.duckdb';
 
 /**
  * Finds the frames in a directory: it is a `storage.data_dir`, with `cold` in it, or a `storage.parquet_path`. With
- * `createIfMissing`, an empty or missing directory becomes a `storage.data_dir`.
+ * `createIfMissing`, an empty or missing directory becomes a `storage.data_dir`. A `~` stands for `homeDir`.
  */
-export async function findDirectory(
-  name: string,
-  { homeDir, createIfMissing }: FindDirectoryOptions,
-): Promise<FrameDirectory> {
+export async function findDirectory(name: string, homeDir: string, createIfMissing = false): Promise<FrameDirectory> {
   const path = expandPath(name, homeDir);
   const names = await readdir(path).catch((error: unknown) => {
     const none: readonly string[] = [];
@@ -78,7 +66,7 @@ export function directoryError(name: string, error: unknown): unknown {
   return toCliError(error, () => `The frames in ${JSON.stringify(name)} cannot be opened`);
 }
 
-/** Converts an error about a file or directory that the system names; returns others unchanged. */
+/** Converts an error of the system about a file or directory to an error for the user; returns others unchanged. */
 export function fileError(error: unknown, what: string): unknown {
   return toCliError(error, ({ path }) => `${what} failed${path === undefined ? '' : ` at ${JSON.stringify(path)}`}`);
 }

@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PERMISSIONS } from '@svc/auth';
 import {
   createDurableStore,
   createFrameFiles,
@@ -9,11 +10,10 @@ import {
   type StoreProblem,
 } from '@svc/duckdb';
 import { planPrivateDirectory } from '@svc/duckdb/internal';
-import { PERMISSIONS } from '@svc/auth';
 import { createExecApp } from '@svc/exec-http';
 import { createDecoders } from '@svc/frames';
 import { createService } from '@svc/service';
-import { CliError } from '../errors/cli-error.ts';
+import { CliError } from '../errors.ts';
 import { directoryError, type FrameDirectory } from './find-directory.ts';
 
 /** The HTTP API over a directory, in this process. */
@@ -31,7 +31,7 @@ export interface LocalServiceOptions {
   readonly name: string;
   /** Only reads, even while another process holds the directory; otherwise locks it. */
   readonly isReadOnly: boolean;
-  /** Whether SQL is used: starts a process for it. */
+  /** Starts a process for SQL. */
   readonly hasSql: boolean;
   /** The tenant whose frames are used. Default: the only one of a directory without tenants. */
   readonly tenant?: string | undefined;
@@ -40,7 +40,7 @@ export interface LocalServiceOptions {
 /** A user at a terminal can cancel a query by hand. */
 const MAX_SQL_MS = 24 * 60 * 60 * 1000;
 
-/** Opens a directory as a server would. Undefined: a temporary one that is removed with the service. */
+/** Opens a directory as a server would. Undefined: a temporary one, removed with the service. */
 export async function openLocalService(
   directory: FrameDirectory | undefined,
   { name, isReadOnly, hasSql, tenant }: LocalServiceOptions,

@@ -1,31 +1,30 @@
-import type { Arguments } from '../args/command.ts';
-import { CliError } from '../errors/cli-error.ts';
+import { clientOptions, parseTenant, responseOptions } from '../args/client-options.ts';
+import type { Arguments, Context } from '../args/command.ts';
 import { type Client, createClient } from '../client/client.ts';
-import { responseOptions, clientOptions } from '../args/client-options.ts';
-import type { Context } from '../args/command.ts';
-import { parseTenant } from '../args/token-options.ts';
-import { visibleText } from '../text/display-text.ts';
+import { CliError } from '../errors.ts';
 import { findDirectory, type FrameDirectory } from './find-directory.ts';
+import type { LocalServiceOptions } from './local-service.ts';
+import { visibleText } from '../text.ts';
 
 /** How a command uses the frames. */
 export interface ClientUse {
-  /** Whether it writes: a directory is then locked while it runs. Default: no. */
+  /** A directory is then locked while the command runs. Default: no. */
   readonly isWriting?: boolean;
-  /** Whether a missing directory is created. Default: no. */
+  /** Creates a missing directory. Default: no. */
   readonly createIfMissing?: boolean;
-  /** Whether it runs SQL. Default: no. */
+  /** Runs SQL. Default: no. */
   readonly hasSql?: boolean;
   /** Default: the timeout of most commands. */
   readonly timeoutSeconds?: number;
 }
 
-/** Runs something with a client that may write. A directory is locked only while it runs. */
+/** Runs something with a client for writes. A directory is locked only while it runs. */
 export type WithWriter = <T>(run: (client: Client) => Promise<T>) => Promise<T>;
 
 /** Never resolved: requests go to the local service. */
 const LOCAL_URL = 'http://directory.invalid';
 
-/** Runs a command with a client of the server or directory that the command line names. */
+/** Runs a command with a client of the server or directory of the command line. */
 export async function withClient(
   args: Arguments,
   context: Context,
@@ -49,7 +48,7 @@ export async function withClient(
       hint: 'Give one of them.',
     });
   }
-  const found = await findDirectory(directory, { homeDir: context.homeDir, createIfMissing });
+  const found = await findDirectory(directory, context.homeDir, createIfMissing);
   const local = { directory: found, name: directory, hasSql, tenant };
   await withLocalClient(args, context, { ...local, isReadOnly: !isWriting }, (client) =>
     run(client, (write) =>
@@ -67,12 +66,8 @@ export function withPrivateClient(
   return withLocalClient(args, context, { directory: undefined, name: '', isReadOnly: false, hasSql: false }, run);
 }
 
-interface LocalUse {
+interface LocalUse extends LocalServiceOptions {
   readonly directory: FrameDirectory | undefined;
-  readonly name: string;
-  readonly isReadOnly: boolean;
-  readonly hasSql: boolean;
-  readonly tenant?: string | undefined;
 }
 
 async function withLocalClient<T>(
@@ -82,7 +77,7 @@ async function withLocalClient<T>(
   run: (client: Client) => Promise<T>,
 ): Promise<T> {
   const options = responseOptions(args, context);
-  // Imported lazily: commands that use a server start in a third of the time without it.
+  // Imported lazily: with a server, a command starts in a third of the time without it.
   const { openLocalService } = await import('./local-service.ts');
   const local = await openLocalService(directory, use);
   try {

@@ -1,7 +1,10 @@
-import { fstatSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { fstatSync, unlinkSync } from 'node:fs';
+import { type FileHandle, open, readlink, realpath, rename, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
-import { CliError, OutputClosedError } from '../errors/cli-error.ts';
-import { errorCode } from '../errors/error-code.ts';
+import { CliError, errorCode, OutputClosedError } from '../errors.ts';
+import { visibleText } from '../text.ts';
 
 const DEFAULT_WIDTH = 80;
 
@@ -9,15 +12,15 @@ const DEFAULT_WIDTH = 80;
 export interface Output {
   /** Columns of the terminal; undefined if it is not a terminal, and lines are not limited. */
   readonly width: number | undefined;
-  /** Whether it supports colours. */
+  /** It supports colours. */
   readonly isStyled: boolean;
-  /** Whether it is a file, and not a terminal or a pipe. Default: no. */
+  /** It is a file, and not a terminal or a pipe. Default: no. */
   readonly isFile?: boolean;
   /** Resolves when the stream has accepted the bytes: backpressure for the writer. */
   write(chunk: string | Uint8Array): Promise<void>;
 }
 
-/** The members of `process.stdout` that an output needs. */
+/** What an output needs of `process.stdout`. */
 export interface OutputStream extends Writable {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -25,7 +28,7 @@ export interface OutputStream extends Writable {
   hasColors?(): boolean;
 }
 
-/** Creates an output that writes to a stream. */
+/** Creates the output of a stream. */
 export function createOutput(stream: OutputStream): Output {
   const isTerminal = stream.isTTY === true;
   // The callback of each write reports errors; without a listener the same error would end the process.
@@ -38,8 +41,8 @@ export function createOutput(stream: OutputStream): Output {
     isStyled: isTerminal && stream.hasColors?.() === true,
     isFile: stream.fd !== undefined && isRegularFile(stream.fd),
     write: (chunk) =>
-      new Promise((resolve, reject) => {
-        stream.write(chunk, (error) => (error ? reject(outputError(error, 'The output')) : resolve()));
+      new Promise((accept, reject) => {
+        stream.write(chunk, (error) => (error ? reject(outputError(error, 'The output')) : accept()));
       }),
   };
 }
@@ -68,10 +71,92 @@ const REASONS: Readonly<Record<string, readonly [reason: string, hint: string]>>
 const OTHER_HINT = 'Check that other programs can write there, or write elsewhere.';
 
 /** Converts a failed write to an error for the user; `name` begins the sentence. */
-export function outputError(error: unknown, name: string): unknown {
+function outputError(error: unknown, name: string): unknown {
   const code = errorCode(error);
   if (code === undefined) return error;
   if (code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED') return new OutputClosedError();
   const [reason, hint] = REASONS[code] ?? [code, OTHER_HINT];
   return new CliError('usage', `${name} cannot be written: ${reason}.`, { hint, cause: error });
+}
+
+/** The output and signal of the process. */
+export interface WriteOutputOptions {
+  readonly stdout: Output;
+  /** Removes an incomplete file when aborted. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Calls `write` with standard output, or with a file if one is named. The file appears under its name only when it is
+ * complete: an existing file is untouched until then, and an interrupted write leaves nothing behind.
+ */
+export async function writeOutput(
+  file: string | undefined,
+  { stdout, signal }: WriteOutputOptions,
+  write: (output: Output) => Promise<void>,
+): Promise<void> {
+  if (file === undefined) return write(stdout);
+  const fail = (error: unknown): never => {
+    throw outputError(error, JSON.stringify(file));
+  };
+  const path = await followLinks(file).catch(fail);
+  const there = await stat(path).catch(() => undefined);
+  // A device or a pipe is written to directly: a rename would replace it.
+  if (there !== undefined && !there.isFile()) {
+    const handle = await open(path, 'w').catch(fail);
+    try {
+      return await write(fileOutput(handle, fail));
+    } finally {
+      await handle.close();
+    }
+  }
+  const part = join(dirname(path), `.${basename(path)}.${randomUUID()}.part`);
+  const handle = await open(part, 'wx', there?.mode).catch(fail);
+  const discard = (): void => {
+    try {
+      unlinkSync(part);
+    } catch {
+      // Already renamed, or removed by another process.
+    }
+  };
+  // Ctrl-C and SIGTERM end the process as soon as the listeners have run.
+  signal.addEventListener('abort', discard, { once: true });
+  try {
+    try {
+      await write(fileOutput(handle, fail));
+      // Restores permissions after the umask.
+      if (there !== undefined) await handle.chmod(there.mode).catch(fail);
+      await handle.sync().catch(fail);
+    } finally {
+      await handle.close();
+    }
+    await rename(part, path).catch(fail);
+  } finally {
+    signal.removeEventListener('abort', discard);
+    discard();
+  }
+}
+
+/** Resolves links, also to a file that does not exist yet: a link is never replaced. */
+async function followLinks(file: string): Promise<string> {
+  try {
+    return await realpath(file);
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+  }
+  const folder = await realpath(dirname(file));
+  const target = await readlink(file).catch(() => undefined);
+  return target === undefined ? join(folder, basename(file)) : followLinks(resolve(folder, target));
+}
+
+function fileOutput(handle: FileHandle, fail: (error: unknown) => never): Output {
+  return { width: undefined, isStyled: false, isFile: true, write: (chunk) => handle.appendFile(chunk).catch(fail) };
+}
+
+/** Prints an error: the message, its details, and the hint. */
+export async function printError({ message, details, hint }: CliError, stderr: Output): Promise<void> {
+  const lines = [`error: ${visibleText(message)}`, ...details.map(visibleText)];
+  if (hint !== undefined) lines.push(`hint: ${visibleText(hint)}`);
+  // If standard error is closed too, only the exit code can report the error.
+  await stderr.write(`${lines.join('\n')}\n`).catch(() => {});
 }

@@ -1,7 +1,7 @@
-import { formatCount, visibleText } from '../text/display-text.ts';
-import type { Output } from './output.ts';
 import type { FrameInfo, ListedFrame } from '../client/server-responses.ts';
+import type { Output } from './output.ts';
 import { createTablePrinter } from './table-printer.ts';
+import { formatCount, visibleText } from '../text.ts';
 
 const LIST_COLUMNS = ['handle', 'rows', 'bytes', 'columns', 'created', 'expires', 'version'].map((name) => ({
   name,
@@ -9,7 +9,7 @@ const LIST_COLUMNS = ['handle', 'rows', 'bytes', 'columns', 'created', 'expires'
   isWhole: true,
 }));
 const FRAME_COLUMNS = ['column', 'type', 'nullable'].map((name) => ({ name, isNumeric: false }));
-/** The rows and columns of a file that was not read yet. */
+/** The rows and columns of a file before its first read. */
 const UNKNOWN = '?';
 const MORE = { more: 'use svc list --json' };
 const MORE_OF_ONE = { more: 'use svc describe --json' };

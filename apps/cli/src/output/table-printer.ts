@@ -1,6 +1,5 @@
-import { cutText, formatCount, textWidth, visibleText } from '../text/display-text.ts';
-import { type ColumnWidth, fitColumns, type FittedColumns, GAP, MARKER } from './fit-columns.ts';
 import type { Output } from './output.ts';
+import { cutText, formatCount, textWidth, visibleText } from '../text.ts';
 
 /** A column of a printed table. */
 export interface TableColumn {
@@ -9,7 +8,7 @@ export interface TableColumn {
   readonly type?: string;
   /** Numbers are right-aligned and never cut. */
   readonly isNumeric: boolean;
-  /** Whether other values are never cut either, as times and handles. Default: no. */
+  /** Other values are never cut either, such as times and handles. Default: no. */
   readonly isWhole?: boolean;
 }
 
@@ -25,19 +24,19 @@ export interface TablePrinter {
 
 /** Options of a table. */
 export interface TablePrinterOptions {
-  /** How to see the columns that do not fit: `use --csv`. */
+  /** How to see the columns left out: `use --csv`. */
   readonly more: string;
 }
 
-/** Rows are aligned in blocks, so that a table of any length takes little memory. */
+/** Rows are aligned in blocks: a table of any length takes little memory. */
 const BLOCK_ROWS = 1000;
 const BLOCK_CHARACTERS = 4 * 1024 * 1024;
 /** No text and no name is cut below this width; rather, columns are left out. */
 const MIN_CUT_WIDTH = 12;
 
 /**
- * Creates a printer of one table. Only on a terminal, so that a row fits on a line, columns in the middle are left out
- * and long texts are cut.
+ * Creates a printer of one table. Only on a terminal, columns in the middle are left out and long texts cut to fit a
+ * row on a line.
  */
 export function createTablePrinter(
   columns: readonly TableColumn[],
@@ -128,16 +127,76 @@ function formatRow(
   return joinCells(cells, columns.length, fitted, MARKER);
 }
 
-/** Joins the cells of a line, with a marker for the columns that are left out. */
+/** Joins the cells of a line, with a marker for the columns left out. */
 function joinCells(cells: readonly string[], count: number, { head, tail }: FittedColumns, marker: string): string {
   const all = head + tail < count ? cells.toSpliced(head, 0, marker) : cells;
   return all.join(GAP);
 }
 
-/** A null is `null`; the string "null" is quoted so that the two differ. */
+/** A null is `null`; the string "null" is quoted. */
 export function cellText(cell: Cell, width: number | undefined): string {
   if (cell === null) return 'null';
   if (cell === 'null') return '"null"';
   // Measuring text takes longer than printing it, and only the beginning of a long text is shown.
   return visibleText(width !== undefined && cell.length > 8 * width ? `${cell.slice(0, 8 * width)}…` : cell);
+}
+
+/** What a table needs to know of a column to fit it into a line. */
+export interface ColumnWidth {
+  /** The width of the widest text. */
+  readonly natural: number;
+  /** Below this width the column is left out rather than cut. At most `natural`. */
+  readonly least: number;
+  /** The column may be cut below `least` if it is the only one left. */
+  readonly isCuttable: boolean;
+}
+
+/** The columns of a line: some from the left, and some from the right. */
+export interface FittedColumns {
+  /** The number of columns from the left. */
+  readonly head: number;
+  /** The number of columns from the right. */
+  readonly tail: number;
+  /** The width of each of them. */
+  readonly widths: readonly number[];
+}
+
+/** The gap between two columns. */
+const GAP = '  ';
+/** Stands for the columns left out. */
+const MARKER = '…';
+
+/** Leaves out columns in the middle until the others fit into a line, then narrows the widest of these. */
+function fitColumns(columns: readonly ColumnWidth[], lineWidth: number): FittedColumns {
+  const count = columns.length;
+  const before = sums(columns);
+  const needed = (shown: number): number => {
+    const tail = Math.floor(shown / 2);
+    const least = (before[shown - tail] ?? 0) + (before[count] ?? 0) - (before[count - tail] ?? 0);
+    return least + GAP.length * (shown - 1) + markerWidth(shown);
+  };
+  const markerWidth = (shown: number): number => (shown < count ? GAP.length + MARKER.length : 0);
+  let shown = count;
+  while (shown > 1 && needed(shown) > lineWidth) shown -= 1;
+  const tail = Math.floor(shown / 2);
+  const kept = [...columns.slice(0, shown - tail), ...columns.slice(count - tail)];
+  const available = lineWidth - GAP.length * (shown - 1) - markerWidth(shown);
+  return { head: shown - tail, tail, widths: narrow(kept, available) };
+}
+
+/** The sum of the least widths before each column, and of all at the end. */
+function sums(columns: readonly ColumnWidth[]): readonly number[] {
+  const before = [0];
+  for (const { least } of columns) before.push((before.at(-1) ?? 0) + least);
+  return before;
+}
+
+function narrow(columns: readonly ColumnWidth[], available: number): readonly number[] {
+  const [only] = columns;
+  if (columns.length === 1 && only?.isCuttable) return [Math.max(1, Math.min(only.natural, available))];
+  const capped = (cap: number): readonly number[] =>
+    columns.map(({ natural, least }) => Math.max(least, Math.min(natural, cap)));
+  let cap = Math.max(1, available);
+  while (cap > 1 && capped(cap).reduce((sum, width) => sum + width, 0) > available) cap -= 1;
+  return capped(cap);
 }

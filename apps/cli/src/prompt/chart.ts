@@ -1,4 +1,4 @@
-import { formatCount, visibleText } from '../text/display-text.ts';
+import { formatCount, visibleText } from '../text.ts';
 
 /** A numeric column of a result. */
 export interface Series {
@@ -12,7 +12,7 @@ const HEIGHT = 10;
 const BLOCKS = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const MIN_WIDTH = 10;
 
-/** Draws a column as a filled line over its rows, the lowest value at the bottom. Averages rows that share a cell. */
+/** Draws a column as a filled line over its rows, the lowest value at the bottom. Rows in one cell are averaged. */
 export function drawChart({ name, values }: Series, width: number): readonly string[] {
   const known = values.filter(Number.isFinite);
   const low = known.reduce((least, value) => Math.min(least, value), Infinity);

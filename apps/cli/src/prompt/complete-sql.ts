@@ -1,7 +1,9 @@
+import type { Client } from '../client/client.ts';
+import { listFrames } from '../client/requests.ts';
 import type { ListedFrame } from '../client/server-responses.ts';
-import { sqlName } from '../text/sql-name.ts';
+import { sqlName } from '../text.ts';
 
-/** The words that completion knows. */
+/** The known words. */
 export interface CompletionWords {
   readonly frames: readonly Pick<ListedFrame, 'handle' | 'columns'>[];
   /** The columns of the last result. */
@@ -10,7 +12,7 @@ export interface CompletionWords {
   readonly formats: readonly string[];
 }
 
-/** The candidates for the last word, and that word. */
+/** The candidates for the last word, and the word. */
 export type Completed = [found: string[], word: string];
 
 const KEYWORDS =
@@ -56,4 +58,49 @@ function starting(words: readonly string[], word: string): Completed {
 
 function startsWith(word: string, typed: string): boolean {
   return word.toLowerCase().startsWith(typed.toLowerCase());
+}
+
+/** The longest acceptable wait for a Tab. */
+const TIMEOUT_MS = 1000;
+/** The cache is refreshed at this age. */
+const FRESH_MS = 5000;
+
+/** Creates the cache and starts to fill it: the first Tab must be fast. */
+export function createKnownFrames(client: Client) {
+  let frames: readonly ListedFrame[] = [];
+  let atMs = 0;
+  let refreshing: Promise<void> | undefined;
+
+  function refresh(): Promise<void> {
+    refreshing ??= firstPage(client)
+      .then((page) => {
+        frames = page;
+        atMs = performance.now();
+      })
+      // A completion has no place to show an error.
+      .catch(() => {})
+      .finally(() => (refreshing = undefined));
+    return refreshing;
+  }
+  void refresh();
+
+  return {
+    /** Returns the cached frames; refreshes stale ones first, within a short timeout. */
+    async look(): Promise<readonly ListedFrame[]> {
+      const isFresh = atMs > 0 && performance.now() - atMs < FRESH_MS;
+      if (!isFresh) await Promise.race([refresh(), timeout()]);
+      return frames;
+    },
+    /** Starts to fill the cache again: frames have changed. */
+    refresh: () => void refresh(),
+  };
+}
+
+async function firstPage(client: Client): Promise<readonly ListedFrame[]> {
+  for await (const page of listFrames(client, undefined)) return page;
+  return [];
+}
+
+function timeout(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, TIMEOUT_MS));
 }

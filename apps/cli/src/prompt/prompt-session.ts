@@ -1,22 +1,17 @@
 import type { Context } from '../args/command.ts';
-import type { ResultTarget } from '../args/result-format.ts';
+import type { ResultTarget } from '../args/formats.ts';
 import { type Client, readResponse } from '../client/client.ts';
-import { framePath } from '../client/frame-path.ts';
-import { listFrames } from '../client/list-frames.ts';
+import { defaultEngine, framePath, listFrames } from '../client/requests.ts';
 import { FRAME } from '../client/server-responses.ts';
-import { CliError } from '../errors/cli-error.ts';
-import { defaultEngine } from '../frames/default-engine.ts';
-import { withNearestHandle } from '../frames/nearest-handle.ts';
-import { frameLine } from '../frames/report-frame.ts';
-import { runSql } from '../frames/run-sql.ts';
+import { CliError } from '../errors.ts';
+import { frameLine, withNearestHandle } from '../frames/frame-requests.ts';
+import { isWrite, parseWrite, runSql, writeSql } from '../frames/sql.ts';
 import type { WithWriter } from '../frames/with-client.ts';
-import { isWrite, parseWrite, writeSql } from '../frames/write-sql.ts';
 import { printFrame, printFrameList } from '../output/print-frames.ts';
-import type { PrintResultOptions } from '../output/print-result.ts';
-import { nearestHint } from '../text/nearest-hint.ts';
+import type { PrintRowsOptions } from '../output/print-result.ts';
 import { drawChart, type Series } from './chart.ts';
-import { type Completed, completeSql } from './complete-sql.ts';
-import { createKnownFrames } from './known-frames.ts';
+import { type Completed, completeSql, createKnownFrames } from './complete-sql.ts';
+import { nearestHint } from '../text.ts';
 
 /** Executes the input of a prompt. */
 export interface PromptSession {
@@ -31,7 +26,7 @@ export interface PromptSession {
 /** Options of a session. */
 export interface PromptSessionOptions {
   readonly client: Client;
-  /** Runs a statement that changes frames. */
+  /** Runs a change of frames. */
   readonly withWriter: WithWriter;
   readonly engine: string | undefined;
   readonly params: readonly string[];
@@ -137,12 +132,12 @@ export function createPromptSession(options: PromptSessionOptions): PromptSessio
   };
 }
 
-/** Runs a statement that changes frames; false if it is a query, or one for the database. */
+/** Runs a change of frames; false if the statement is a query, or one for the database. */
 async function writeFrames(options: PromptSessionOptions, sql: string, signal: AbortSignal): Promise<boolean> {
   const { client, params, errorWidth, context } = options;
   if (!isWrite(sql)) return false;
   const engine = options.engine ?? (await defaultEngine(client));
-  const update = engine === 'tsdb' ? undefined : parseWrite(sql, errorWidth);
+  const update = engine === 'tsdb' ? undefined : await parseWrite(sql, errorWidth);
   if (update === undefined) return false;
   const wrote = await options.withWriter((writer) => writeSql(writer, { sql, update, engine, params, signal }));
   await context.stdout.write(typeof wrote === 'string' ? `${wrote}\n` : frameLine(wrote));
@@ -179,17 +174,17 @@ function unknownCommand(name: string): CliError {
 /** The numbers of the last result. */
 interface LastResult {
   readonly series: readonly Series[];
-  /** Whether the result had more rows than are kept. */
+  /** The result had more rows. */
   readonly isCut: boolean;
 }
 
 /** Collects the numbers of a result while it is printed. */
 interface ResultKeeper {
-  readonly onRows: NonNullable<PrintResultOptions['onRows']>;
+  readonly onRows: NonNullable<PrintRowsOptions['onRows']>;
   result(): LastResult;
 }
 
-/** The maximum rows that are kept: a chart shows no more, and a result may have any length. */
+/** A chart shows no more rows, and a result may have any length. */
 export const MAX_ROWS = 100_000;
 
 /** Creates a keeper for one result. */

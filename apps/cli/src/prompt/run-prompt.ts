@@ -1,23 +1,18 @@
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline/promises';
 import type { Context, Terminal } from '../args/command.ts';
-import { CliError, OutputClosedError } from '../errors/cli-error.ts';
-import { printError } from '../output/print-error.ts';
-import { type History, MAX_ENTRIES } from './history.ts';
-import type { PromptSession } from './prompt-session.ts';
+import { CliError, errorCode, OutputClosedError } from '../errors.ts';
+import { printError } from '../output/output.ts';
+import { createPromptSession, type PromptSessionOptions } from './prompt-session.ts';
 
 const PROMPT = 'svc> ';
 const CONTINUED = '  -> ';
 
-/** Options of a prompt. */
-export interface PromptOptions {
-  readonly terminal: Terminal;
-  readonly session: PromptSession;
-  readonly history: History;
-  readonly context: Pick<Context, 'stdout' | 'stderr'>;
-}
-
-/** Reads and executes lines until Ctrl-D or `\q`. */
-export async function runPrompt({ terminal, session, history, context }: PromptOptions): Promise<void> {
+/** Runs the prompt of `svc query`, with the history of the user, until Ctrl-D or `\q`. */
+export async function runPrompt(terminal: Terminal, context: Context, options: PromptSessionOptions): Promise<void> {
+  const session = createPromptSession(options);
+  const history = await loadHistory(historyFile(context));
   let typed = '';
   let running: AbortController | undefined;
   const remembered = [...history.entries];
@@ -110,18 +105,8 @@ function rememberStatements(rl: Interface, entries: string[], history: History):
   };
 }
 
-/** A queue of typed lines, including those that arrive while no reader waits. */
-interface LineQueue {
-  /** Resolves to the next line; undefined at the end. */
-  next(): Promise<string | undefined>;
-  /** Discards the queued lines. */
-  drop(): void;
-  /** Whether the input has ended; lines may still be queued. */
-  readonly isClosed: boolean;
-}
-
-/** Creates a queue of the lines of a readline interface. */
-function createLineQueue(rl: Interface): LineQueue {
+/** Creates a queue of typed lines, also while no reader waits. Lines may still be queued when the input has ended. */
+function createLineQueue(rl: Interface) {
   const lines: string[] = [];
   let isClosed = false;
   let take: ((line: string | undefined) => void) | undefined;
@@ -135,7 +120,8 @@ function createLineQueue(rl: Interface): LineQueue {
     take?.(undefined);
   });
   return {
-    async next() {
+    /** Resolves to the next line; undefined at the end. */
+    async next(): Promise<string | undefined> {
       if (lines.length > 0 || isClosed) return lines.shift();
       return new Promise((resolve) => (take = resolve));
     },
@@ -146,14 +132,6 @@ function createLineQueue(rl: Interface): LineQueue {
   };
 }
 
-/** Typed SQL, split into statements. */
-interface SplitSql {
-  /** Complete statements, without the semicolon. */
-  readonly statements: readonly string[];
-  /** The text after the last semicolon. */
-  readonly rest: string;
-}
-
 /**
  * A comment, a quoted string or name (an unterminated one takes the rest), a dollar-quoted string, a semicolon, or any
  * other text up to the next of these.
@@ -161,8 +139,8 @@ interface SplitSql {
 const PIECE =
   /--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$)|(\$\w*\$)[^]*?(?:\1|$)|;|[^-/'"$;]+|[^]/g;
 
-/** Splits SQL at the semicolons that are neither quoted nor in a comment. */
-export function splitSql(text: string): SplitSql {
+/** Splits SQL at the semicolons outside of quotes and comments. */
+export function splitSql(text: string): { readonly statements: readonly string[]; readonly rest: string } {
   const statements: string[] = [];
   let start = 0;
   for (const { 0: piece, index } of text.matchAll(PIECE)) {
@@ -173,12 +151,12 @@ export function splitSql(text: string): SplitSql {
   return { statements: statements.filter((sql) => !isBlank(sql)), rest: text.slice(start) };
 }
 
-/** Whether the SQL is only white space and comments. */
+/** True if the SQL is only white space and comments. */
 export function isBlank(text: string): boolean {
   return [...text.matchAll(PIECE)].every(([piece]) => /^(?:--|\/\*)/.test(piece) || piece.trim() === '');
 }
 
-/** Joins SQL into one line, without comments; undefined if that would change the statement. */
+/** Joins SQL into one line, without comments; undefined if the statement would change. */
 export function onOneLine(text: string): string | undefined {
   const pieces = [...text.matchAll(PIECE)].map(([piece]) => piece);
   if (pieces.some((piece) => /^['"$]/.test(piece) && piece.includes('\n'))) return undefined;
@@ -187,4 +165,56 @@ export function onOneLine(text: string): string | undefined {
     .map((piece) => (/^['"$]/.test(piece) ? piece : piece.replaceAll(/\s*\n\s*/g, ' ')))
     .join('')
     .trim();
+}
+
+/** The history of this prompt and of earlier ones. */
+export interface History {
+  /** Newest first. */
+  readonly entries: readonly string[];
+  /** Saves a line for the next prompt. */
+  add(entry: string): Promise<void>;
+}
+
+/** The maximum entries of a prompt. */
+export const MAX_ENTRIES = 1000;
+/** A longer file is truncated on load. Until then it only grows by appends, for concurrent prompts. */
+const MAX_FILE_ENTRIES = 2 * MAX_ENTRIES;
+const MAX_ENTRY_LENGTH = 10_000;
+
+/** Returns the path of the history file; undefined if history is off. */
+export function historyFile({ env, homeDir }: Pick<Context, 'env' | 'homeDir'>): string | undefined {
+  const named = env['SVC_HISTORY'];
+  if (named !== undefined) return named === '' ? undefined : named;
+  const state = env['XDG_STATE_HOME'] || (homeDir && join(homeDir, '.local', 'state'));
+  return state ? join(state, 'svc', 'history') : undefined;
+}
+
+/** Loads the history. The prompt works without a readable or writable file. */
+export async function loadHistory(file: string | undefined): Promise<History> {
+  if (file === undefined) return { entries: [], add: async () => {} };
+  const lines = await readLines(file);
+  if (lines.length > MAX_FILE_ENTRIES) {
+    await writeFile(file, lines.slice(-MAX_ENTRIES).map(toLine).join(''), { mode: 0o600 }).catch(() => {});
+  }
+  return {
+    entries: lines.slice(-MAX_ENTRIES).toReversed(),
+    async add(entry) {
+      if (entry.length > MAX_ENTRY_LENGTH) return;
+      try {
+        await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+        await appendFile(file, toLine(entry), { mode: 0o600 });
+      } catch (error) {
+        if (errorCode(error) === undefined) throw error;
+      }
+    },
+  };
+}
+
+async function readLines(file: string): Promise<readonly string[]> {
+  const text = await readFile(file, 'utf8').catch(() => '');
+  return text.split('\n').filter((line) => line !== '');
+}
+
+function toLine(entry: string): string {
+  return `${entry}\n`;
 }

@@ -1,9 +1,11 @@
 import {
   addressOf,
   ClientError,
+  type Column,
   errorOf,
   isAccepted,
   sendOnce,
+  type ServerInfo as Info,
   type SingleRequest,
   type Transport,
 } from '@svc/client/internal';
@@ -13,7 +15,7 @@ export type ApiRequest = SingleRequest;
 
 /** The server's API, as the console calls it: each request is sent once, and what fails is shown at its place. */
 export interface Api extends Transport<ApiRequest> {
-  /** The address of a path, for links that the browser follows. */
+  /** The address of a path, for links in the page. */
   url(path: string, params?: ApiRequest['params']): string;
   /** Sets the token of the following requests; undefined: none. It is only in memory. */
   setToken(token: string | undefined): void;
@@ -30,7 +32,7 @@ export interface ApiObserver {
   readonly unauthenticated: (error: ClientError) => void;
 }
 
-/** Creates the API at an address. `fetch` is that of the browser. */
+/** Creates the API at an address. `fetch` is the browser's. */
 export function createApi(base: URL, observer: ApiObserver, fetch: typeof globalThis.fetch): Api {
   let token: string | undefined;
   const url = base.href.replace(/\/$/, '');
@@ -58,7 +60,7 @@ export function createApi(base: URL, observer: ApiObserver, fetch: typeof global
   };
 }
 
-/** Whether the server was there, and refused the request. */
+/** True if the server refused the request. */
 export function isRefusal(error: unknown): error is ClientError & { readonly status: number } {
   return error instanceof ClientError && (error.status ?? 0) >= 400;
 }
@@ -69,4 +71,23 @@ const MAX_WAIT_MS = 300_000;
 /** Returns how long a busy server asked to be left alone. */
 export function askedMs(error: unknown): number {
   return Math.min((error instanceof ClientError && error.retryAfterMs) || 0, MAX_WAIT_MS);
+}
+
+/** Valid names of frames. */
+export const HANDLE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+
+export type { EngineName, FrameInfo, ListedFrame } from '@svc/client/internal';
+
+/** A column of a frame or of an answer, with the server's name of its type: `LONG`, `DECIMAL(10,2)`, `TIMESTAMP`. */
+export type ColumnInfo = Column;
+
+/** What the server can do: `GET /info`. */
+export interface ServerInfo extends Info {
+  /** What the server wants of its console. */
+  readonly console?: { readonly keepsHistory: boolean };
+}
+
+/** Returns what was thrown as an error: anything can be thrown. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

@@ -1,4 +1,4 @@
-import type { FlatTable } from './flatbuffer.ts';
+import type { FlatTable } from '@svc/arrow';
 
 /** A column of an Arrow schema, or a part of a nested one. */
 export interface ArrowField {
@@ -7,28 +7,31 @@ export interface ArrowField {
   readonly metadata: ReadonlyMap<string, string>;
 }
 
-/** The types that the server sends: all of Arrow but unions, run-end encoded values and views of lists. */
-export type ArrowType =
+/** A type with its number in the format, -1 for a dictionary. */
+export type ArrowType = TypeKind & { readonly typeId: number };
+
+/** What the server sends: all of Arrow but unions, run-end encoded values and views of lists. */
+type TypeKind =
   | { readonly kind: 'null' }
   | { readonly kind: 'bool'; readonly array: NumberArray }
   | IntegerType
-  | { readonly kind: 'float'; readonly bits: number; readonly array: NumberArray }
+  | { readonly kind: 'float'; readonly precision: number; readonly array: NumberArray }
   | DecimalType
   | { readonly kind: TimeKind; readonly unit: number; readonly array: NumberArray }
   /** Without offsets, the values are views. */
   | { readonly kind: 'utf8' | 'binary'; readonly offsets: NumberArray | undefined }
-  | { readonly kind: 'fixedSizeBinary'; readonly stride: number; readonly array: NumberArray }
-  | { readonly kind: 'fixedSizeList'; readonly stride: number; readonly children: readonly ArrowField[] }
+  | { readonly kind: 'fixedSizeBinary'; readonly byteWidth: number; readonly array: NumberArray }
+  | { readonly kind: 'fixedSizeList'; readonly listSize: number; readonly children: readonly ArrowField[] }
   | { readonly kind: 'list' | 'map'; readonly offsets: NumberArray; readonly children: readonly ArrowField[] }
   | { readonly kind: 'struct'; readonly children: readonly ArrowField[] }
-  | { readonly kind: 'dictionary'; readonly id: number; readonly keys: IntegerType; readonly values: ArrowType };
+  | { readonly kind: 'dictionary'; readonly id: number; readonly keys: IntegerType; readonly dictionary: ArrowType };
 
 type TimeKind = 'date' | 'time' | 'timestamp' | 'duration' | 'interval';
 
 /** An integer of 8 to 64 bits. */
 export interface IntegerType {
   readonly kind: 'int';
-  readonly bits: number;
+  readonly bitWidth: number;
   readonly isSigned: boolean;
   readonly array: NumberArray;
 }
@@ -38,7 +41,7 @@ export interface DecimalType {
   readonly kind: 'decimal';
   readonly precision: number;
   readonly scale: number;
-  readonly bits: number;
+  readonly bitWidth: number;
   readonly array: NumberArray;
 }
 
@@ -67,20 +70,23 @@ function readField(field: FlatTable): ArrowField {
 function dictionaryType(dictionary: FlatTable, values: ArrowType): ArrowType {
   const keys = dictionary.table(1);
   return {
+    typeId: -1,
     kind: 'dictionary',
-    id: dictionary.long(0),
-    keys: keys === undefined ? { kind: 'int', bits: 32, isSigned: true, array: Int32Array } : integerType(keys),
-    values,
+    id: dictionary.size(0),
+    keys: keys === undefined ? { kind: 'int', bitWidth: 32, isSigned: true, array: Int32Array } : integerType(keys),
+    dictionary: values,
   };
 }
 
-/** Reads a type by the number that Arrow gives it. */
+/** Reads a type by the number Arrow gives it. */
 function readType(id: number, type: FlatTable | undefined, children: readonly ArrowField[]): ArrowType {
   const read = TYPES[id];
-  return type === undefined || read === undefined ? unsupported(`Arrow type ${id}`) : read(type, children);
+  if (type === undefined || read === undefined) return unsupported(`Arrow type ${id}`);
+  return { ...read(type, children), typeId: id };
 }
 
-function unsupported(what: string): never {
+/** Throws for something the server never sends. */
+export function unsupported(what: string): never {
   throw new TypeError(`${what} is not supported.`);
 }
 
@@ -93,31 +99,30 @@ const SIGNED: Readonly<Record<number, NumberArray>> = {
 const UNSIGNED: typeof SIGNED = { 8: Uint8Array, 16: Uint16Array, 32: Uint32Array, 64: BigUint64Array };
 
 function integerType(type: FlatTable): IntegerType {
-  const bits = type.int(0);
+  const bitWidth = type.int(0);
   const isSigned = type.byte(1) !== 0;
-  const array = (isSigned ? SIGNED : UNSIGNED)[bits] ?? unsupported(`An integer of ${bits} bits`);
-  return { kind: 'int', bits, isSigned, array };
+  const array = (isSigned ? SIGNED : UNSIGNED)[bitWidth] ?? unsupported(`An integer of ${bitWidth} bits`);
+  return { kind: 'int', bitWidth, isSigned, array };
 }
 
 function decimalType(type: FlatTable): DecimalType {
-  const bits = type.int(2, 128);
-  const array = bits === 32 ? Int32Array : BigUint64Array;
-  return { kind: 'decimal', precision: type.int(0), scale: type.int(1), bits, array };
+  const bitWidth = type.int(2, 128);
+  const array = bitWidth === 32 ? Int32Array : BigUint64Array;
+  return { kind: 'decimal', precision: type.int(0), scale: type.int(1), bitWidth, array };
 }
 
 /** By Arrow's number of the precision. */
-const FLOATS: readonly ArrowType[] = [
-  { kind: 'float', bits: 16, array: Uint16Array },
-  { kind: 'float', bits: 32, array: Float32Array },
-  { kind: 'float', bits: 64, array: Float64Array },
-];
+const FLOATS: readonly NumberArray[] = [Uint16Array, Float32Array, Float64Array];
 
 const MILLISECOND = 1;
 
-const TYPES: Readonly<Record<number, (type: FlatTable, children: readonly ArrowField[]) => ArrowType>> = {
+const TYPES: Readonly<Record<number, (type: FlatTable, children: readonly ArrowField[]) => TypeKind>> = {
   1: () => ({ kind: 'null' }),
   2: integerType,
-  3: (type) => FLOATS[type.short(0)] ?? unsupported('The precision of a float'),
+  3: (type) => {
+    const precision = type.short(0);
+    return { kind: 'float', precision, array: FLOATS[precision] ?? unsupported('The precision of a float') };
+  },
   4: () => ({ kind: 'binary', offsets: Int32Array }),
   5: () => ({ kind: 'utf8', offsets: Int32Array }),
   6: () => ({ kind: 'bool', array: Uint8Array }),
@@ -134,8 +139,8 @@ const TYPES: Readonly<Record<number, (type: FlatTable, children: readonly ArrowF
   11: (type) => ({ kind: 'interval', unit: type.short(0), array: Int32Array }),
   12: (_, children) => ({ kind: 'list', offsets: Int32Array, children }),
   13: (_, children) => ({ kind: 'struct', children }),
-  15: (type) => ({ kind: 'fixedSizeBinary', stride: type.int(0), array: Uint8Array }),
-  16: (type, children) => ({ kind: 'fixedSizeList', stride: type.int(0), children }),
+  15: (type) => ({ kind: 'fixedSizeBinary', byteWidth: type.int(0), array: Uint8Array }),
+  16: (type, children) => ({ kind: 'fixedSizeList', listSize: type.int(0), children }),
   17: (_, children) => ({ kind: 'map', offsets: Int32Array, children }),
   18: (type) => ({ kind: 'duration', unit: type.short(0, MILLISECOND), array: BigInt64Array }),
   19: () => ({ kind: 'binary', offsets: BigInt64Array }),

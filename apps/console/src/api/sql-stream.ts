@@ -1,11 +1,15 @@
-import { ClientError, type ClientResponse, cutOff, errorFromText, queryRequest } from '@svc/client/internal';
-import type { AnswerBatch } from '../rows/answer-batch.ts';
-import type { Api } from './api.ts';
-import { createArrowReader, UnknownArrow } from './arrow-reader.ts';
-import { createJsonTableReader } from './json-table-reader.ts';
-import { parseServerTiming, type ServerTiming } from './server-timing.ts';
-import type { TableReader } from './table-reader.ts';
-import type { ColumnInfo, EngineName } from './types.ts';
+import {
+  ClientError,
+  type ClientResponse,
+  createJsonTableReader,
+  cutOff,
+  errorFromText,
+  type JsonTableReader,
+  queryRequest,
+} from '@svc/client/internal';
+import type { Api, ColumnInfo, EngineName } from './api.ts';
+import { type ArrowReader, createArrowReader, UnknownArrow } from './arrow-reader.ts';
+import type { ArrowTable } from './decode-arrow.ts';
 
 /** An answer with more is ended: what a page can hold is not what a server can. */
 export const MAX_ROWS = 200_000;
@@ -15,7 +19,7 @@ export const MAX_BYTES = 64 * 1024 * 1024;
 export interface SqlRequest {
   readonly sql: string;
   readonly engine: EngineName;
-  /** The id under which the server lists the query. */
+  /** The query's id in the server's list. */
   readonly requestId: string;
   readonly signal: AbortSignal;
   /** The limit of the server for one answer: SQL without a limit is refused if there is one. */
@@ -36,7 +40,7 @@ export interface SqlAnswer {
    */
   readonly end: 'complete' | 'limited' | 'cut' | 'acted';
   readonly timing: ServerTiming | undefined;
-  /** The rows that a statement without rows changed, if it is known. */
+  /** The number of changed rows, if it is known. */
   readonly changedRows?: number;
 }
 
@@ -54,7 +58,7 @@ export async function runSql(api: Api, request: SqlRequest, observer: SqlObserve
   try {
     return await readAnswer(api, request, { ...observer, columns }, 'arrow');
   } catch (error) {
-    // Rows that were shown must not come again.
+    // Rows on the page must not come again.
     if (hasBegun || !(error instanceof UnknownArrow)) throw error;
     return readAnswer(api, request, observer, 'json');
   }
@@ -67,7 +71,7 @@ async function readAnswer(
   format: 'arrow' | 'json',
 ): Promise<SqlAnswer> {
   const { sql, engine, requestId, signal, maxRows } = request;
-  // One row more than is shown tells whether there are more.
+  // One row more than is shown: if it comes, there are more.
   const limit = Math.min(MAX_ROWS + 1, maxRows ?? Infinity);
   const sent = queryRequest(sql, format, { engine, limit, requestId, signal });
   const isJson = format === 'json';
@@ -79,10 +83,10 @@ async function readAnswer(
     if (reader.columns === undefined && !reader.isComplete) throw cutOff({ requestId: response.requestId });
     if (read.isFull) return { end: 'limited', timing };
     if (!reader.isComplete) return { end: 'cut', timing };
-    if (reader.columns === undefined) return { end: 'acted', timing, ...changedRows(reader.members, response) };
+    if (reader.columns === undefined) return { end: 'acted', timing, ...changedRows(reader, response) };
     return { end: maxRows !== null && read.rows >= maxRows ? 'limited' : 'complete', timing };
   } finally {
-    // Also when the second format is tried, and after an answer that is too long.
+    // Also when the second format is tried, and after too long an answer.
     await response.body.return();
   }
 }
@@ -90,7 +94,7 @@ async function readAnswer(
 /** Reads the body until its end, a cut, or the limit. */
 async function readBody(
   { body }: ClientResponse,
-  reader: TableReader,
+  reader: ArrowReader | JsonTableReader,
   observer: SqlObserver,
 ): Promise<{ readonly rows: number; readonly isFull: boolean }> {
   let rows = 0;
@@ -100,7 +104,7 @@ async function readBody(
     const { done, value: chunk } = await body.next().catch(ended);
     if (done === true) return { rows, isFull: false };
     bytes += chunk.length;
-    const batches = reader.push(chunk);
+    const batches = batchesOf(reader, chunk);
     if (!hasColumns && reader.columns !== undefined) {
       hasColumns = true;
       observer.columns(reader.columns);
@@ -114,7 +118,14 @@ async function readBody(
   }
 }
 
-/** A connection that broke ends the answer: the rows before stay. */
+function batchesOf(reader: ArrowReader | JsonTableReader, chunk: Uint8Array): readonly AnswerBatch[] {
+  if (!('members' in reader))
+    return reader.push(chunk).map((table) => ({ kind: 'arrow', table, rowCount: table.rows }));
+  const rows = reader.push(chunk);
+  return rows.length > 0 ? [{ kind: 'json', rows, rowCount: rows.length }] : [];
+}
+
+/** A broken connection ends the answer: the rows before stay. */
 function ended(error: unknown): { readonly done: true; readonly value: undefined } {
   if (error instanceof ClientError) return { done: true, value: undefined };
   throw error;
@@ -122,11 +133,47 @@ function ended(error: unknown): { readonly done: true; readonly value: undefined
 
 /** The database answers a statement without rows with `{"dml":"OK","updated":3}`. */
 function changedRows(
-  members: TableReader['members'],
+  reader: ArrowReader | JsonTableReader,
   { status, requestId }: ClientResponse,
 ): { readonly changedRows?: number } {
+  const members: JsonTableReader['members'] = 'members' in reader ? reader.members : new Map();
   if (members.has('error')) throw errorFromText(status, JSON.stringify(Object.fromEntries(members)), { requestId });
   if (members.size === 0) throw cutOff({ requestId });
   const updated = members.get('updated');
   return typeof updated === 'number' ? { changedRows: updated } : {};
 }
+
+/** How long the server took until the first rows, in milliseconds. */
+export interface ServerTiming {
+  /** The wait for a free engine. */
+  readonly queueMs: number;
+  readonly executeMs: number;
+}
+
+/** Returns the timings in a `Server-Timing` header; undefined if it has none of the server's own. */
+export function parseServerTiming(header: string | null): ServerTiming | undefined {
+  const queueMs = durationOf(header, 'queue');
+  const executeMs = durationOf(header, 'execute');
+  return executeMs === undefined ? undefined : { queueMs: queueMs ?? 0, executeMs };
+}
+
+/** The server's own entries follow those of the database, so the last one counts. */
+function durationOf(header: string | null, name: string): number | undefined {
+  const entries = (header ?? '').split(',').map((entry) => entry.trim().split(/\s*;\s*/));
+  const entry = entries.findLast(([first]) => first === name);
+  const text = entry?.find((part) => part.startsWith('dur='))?.slice('dur='.length);
+  const value = Number(text);
+  return text === undefined || text === '' || !Number.isFinite(value) ? undefined : value;
+}
+
+/**
+ * Rows of an answer that have arrived together: decoded Arrow columns, or rows of a JSON table. A cell of those is its JSON
+ * text exactly as it was sent: `null`, `"a text"`, `1.50`, `[1,2]`. Only the first `rowCount` rows belong to the
+ * answer.
+ */
+export type AnswerBatch =
+  | { readonly kind: 'arrow'; readonly table: ArrowTable; readonly rowCount: number }
+  | { readonly kind: 'json'; readonly rows: readonly (readonly string[])[]; readonly rowCount: number };
+
+/** How an answer ended: with its last row, at the console's limit, by the user, or before its end by a failure. */
+export type AnswerEnd = 'complete' | 'limited' | 'cancelled' | 'cut';

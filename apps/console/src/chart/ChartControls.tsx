@@ -1,9 +1,8 @@
 import type { JSX } from 'preact';
-import type { ColumnInfo } from '../api/types.ts';
-import { visibleText } from '../rows/visible-text.ts';
+import type { ColumnInfo } from '../api/api.ts';
+import { visibleText } from '../rows/row-source.ts';
 import type { Aggregate, ChartChoice } from '../state/tabs.ts';
 import { isTime } from './axis.ts';
-import { numbered } from './numbered.ts';
 import { canBeX, canBeY, canSplit, MAX_SERIES, withKind } from './choose.ts';
 
 const KINDS = [
@@ -71,7 +70,7 @@ function named(columns: readonly ColumnInfo[]): (readonly [string, string])[] {
   return columns.map(({ name }) => [name, visibleText(name)] as const);
 }
 
-/** The columns that are drawn: one for a histogram, one or four for OHLC, up to six for lines and bars. */
+/** The drawn columns: one for a histogram, one or four for OHLC, up to six for lines and bars. */
 function ValueColumns({
   choice,
   ys,
@@ -140,4 +139,9 @@ function Select(props: {
       </select>
     </label>
   );
+}
+
+/** Returns items with their places in the list: equal items may be there twice. */
+export function numbered<T>(items: readonly T[]): { readonly at: number; readonly item: T }[] {
+  return items.map((item, at) => ({ at, item }));
 }

@@ -1,31 +1,24 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import '../style/chart.css';
-import { visibleText } from '../rows/visible-text.ts';
+import { visibleText } from '../rows/row-source.ts';
 import type { AppState } from '../state/app-state.ts';
 import type { ChartChoice } from '../state/tabs.ts';
-import { AskBar } from './AskBar.tsx';
-import { createAsking } from './asking.ts';
-import { confirmVersion } from './confirm-version.ts';
-import type { Range } from './axis.ts';
+import { AskBar, confirmVersion, createAsking } from './AskBar.tsx';
+import { type Move, MOVE_KEYS, moved, placeText, type Range, within } from './axis.ts';
 import { ChartControls } from './ChartControls.tsx';
-import type { ChartData } from './chart-data.ts';
-import type { Extent } from './chart-reader.ts';
-import type { ChartSource } from './chart-source.ts';
+import { type ChartData, loadChart, pointsInView } from './load-chart.ts';
+import type { ChartSource, Extent } from './chart-reader.ts';
 import { chosenColumns, type ChosenColumns, defaultChoice } from './choose.ts';
 import type { Drawing } from './draw.ts';
-import { loadChart } from './load-chart.ts';
-import { createMemoryReader } from './memory/memory-reader.ts';
-import { placeText } from './place-text.ts';
-import { PointsTable } from './PointsTable.tsx';
-import { createSlices } from './memory/slices.ts';
+import { createMemoryReader, createSlices } from './memory-reader.ts';
 import { createSqlReader } from './sql-reader.ts';
-import { type Move, MOVE_KEYS, moved, within } from './zoom.ts';
+import { countOf } from '../state/format.ts';
 
 export interface ChartPaneProps {
   readonly app: AppState;
   readonly data: ChartSource;
-  /** Undefined: a chart that fits the columns. */
+  /** Undefined: a chart to fit the columns. */
   readonly choice: ChartChoice | undefined;
   readonly onChoice: (choice: ChartChoice) => void;
 }
@@ -135,7 +128,7 @@ function Chart({ app, source, choice, columns }: ChartProps): JSX.Element {
   );
 }
 
-/** Returns the sentence that names a chart, with its range and its keys. */
+/** Describes a chart in a sentence, with its range and its keys. */
 function describe(data: ChartData, columns: ChosenColumns): string {
   const names = data.series.map(({ label }) => label).join(', ');
   const over = columns.x ? ` by ${visibleText(columns.x.name)}` : ` of ${visibleText(columns.y[0]?.name ?? '')}`;
@@ -206,4 +199,55 @@ function Picture(props: {
   }, [data, size, theme, onZoom, onWidth]);
   useEffect(() => () => drawing.current?.destroy(), []);
   return <div class="chart-picture" ref={host} />;
+}
+
+const PAGE = 200;
+
+/** The points of a chart as a table with exact values, for all who do not see the picture. */
+export function PointsTable({ data }: { readonly data: ChartData }): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  const [shown, setShown] = useState(PAGE);
+  const { places, labels, xAxis, series } = data;
+  const inView = pointsInView(data);
+  const textOf = (at: number): string => {
+    const place = places[at];
+    return labels?.[at] ?? (xAxis && place !== undefined ? placeText(xAxis, place) : '');
+  };
+  return (
+    <details class="points" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Table of {countOf(inView.length, 'point')}</summary>
+      {isOpen && (
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the keyboard scrolls what has the focus
+        <section class="points-scroll" aria-label="Points" tabIndex={0}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{data.xName}</th>
+                {series.map(({ label }) => (
+                  <th scope="col" key={label}>
+                    {label}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {inView.slice(0, shown).map((at) => (
+                <tr key={at}>
+                  <th scope="row">{textOf(at)}</th>
+                  {series.map(({ label, texts }) => (
+                    <td key={label}>{texts[at] === null ? <i>null</i> : texts[at]}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {shown < inView.length && (
+            <button type="button" onClick={() => setShown(shown + PAGE)}>
+              Show {Math.min(PAGE, inView.length - shown)} more
+            </button>
+          )}
+        </section>
+      )}
+    </details>
+  );
 }

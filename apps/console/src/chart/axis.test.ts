@@ -1,8 +1,22 @@
 import { describe, expect, test } from 'vitest';
-import { axisOf, commonAxis, distance, isNumber, isTime, shifted, valueAxisOf, widened } from './axis.ts';
-import { mergedSeries, pointsInView } from './chart-data.ts';
+import {
+  axisOf,
+  commonAxis,
+  dayOfMonth,
+  decimalText,
+  distance,
+  isNumber,
+  isTime,
+  monthOfDay,
+  placeFromTime,
+  placeText,
+  shifted,
+  unitsFromDecimal,
+  valueAxisOf,
+  widened,
+} from './axis.ts';
+import { mergedSeries, pointsInView } from './load-chart.ts';
 import { pixelsOf } from './pixels.ts';
-import { decimalText, placeFromTime, placeText, unitsFromDecimal } from './place-text.ts';
 
 const US = { kind: 'time', unit: 'us' } as const;
 const NS = { kind: 'time', unit: 'ns' } as const;
@@ -126,4 +140,24 @@ test('the points beside the range are drawn, but not listed', () => {
   const range = { lo: 10n, hi: 20n };
   expect(pointsInView({ places: [9n, 10n, 20n, 21n], range, xAxis: US })).toEqual([1, 2]);
   expect(pointsInView({ places: [0, 1], range: { lo: -0.5, hi: 1.5 }, xAxis: undefined })).toEqual([0, 1]);
+});
+
+const DAY_MS = 86_400_000;
+
+test.each([0, 1, 59, 60, 365, 10_956, 10_957, 11_016, 157_053, -1, -719_528, 2_932_896, 99_999_999, -99_999_999])(
+  'the month of day %d is that of Date',
+  (day) => {
+    const date = new Date(day * DAY_MS);
+    const month = monthOfDay(day);
+    expect([Math.floor(month / 12), ((month % 12) + 12) % 12]).toEqual([date.getUTCFullYear(), date.getUTCMonth()]);
+    expect(dayOfMonth(month)).toBe(day - date.getUTCDate() + 1);
+  },
+);
+
+test.each([
+  [294_247 * 12, '+294247-01'],
+  [-290_308 * 12 + 11, '-290308-12'],
+])('the month %d starts with its first day, and the day before is of the month before', (month) => {
+  expect(monthOfDay(dayOfMonth(month))).toBe(month);
+  expect(monthOfDay(dayOfMonth(month) - 1)).toBe(month - 1);
 });

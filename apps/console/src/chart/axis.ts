@@ -1,3 +1,6 @@
+import type { ColumnInfo } from '../api/api.ts';
+import { timestampText } from '../rows/time-text.ts';
+
 /** A place on an axis, exactly: a whole number of the axis's unit, or a double. */
 export type Place = bigint | number;
 
@@ -32,7 +35,7 @@ const REAL: RealAxis = { kind: 'real' };
 const WHOLE_TYPES = new Set(['BYTE', 'SHORT', 'INT', 'LONG', 'ULONG']);
 const REAL_TYPES = new Set(['FLOAT', 'DOUBLE']);
 
-/** Returns the axis of a column that has numbers or times; undefined if it has neither. */
+/** Returns the axis of a column with numbers or times; undefined for others. */
 export function axisOf(type: string): Axis | undefined {
   if (type === 'TIMESTAMP' || type === 'DATE') return { kind: 'time', unit: 'us' };
   if (type === 'TIMESTAMP_NS') return { kind: 'time', unit: 'ns' };
@@ -40,12 +43,19 @@ export function axisOf(type: string): Axis | undefined {
   if (type === 'LONG128' || REAL_TYPES.has(type)) return REAL;
   const decimal = decimalOf(type);
   if (!decimal) return undefined;
-  // The unit is reached by a product of decimals, which have at most 38 digits.
+  // The unit is reached by a product of decimals, with at most 38 digits.
   const { precision, scale } = decimal;
   return scale >= 0 && precision + scale <= 36 ? { kind: 'whole', scale } : REAL;
 }
 
-/** Returns the axis on which the values of a column are drawn: every digit counts, however long the numbers are. */
+/** Returns the axis of a column, or throws. */
+export function axisOrThrow({ name, type }: ColumnInfo): Axis {
+  const axis = axisOf(type);
+  if (!axis) throw new Error(`The column "${name}" (${type}) has no places on an axis.`);
+  return axis;
+}
+
+/** Returns the axis of a column's drawn values: every digit counts, however long the numbers are. */
 export function valueAxisOf(type: string): Axis | undefined {
   if (type === 'LONG128') return { kind: 'whole', scale: 0 };
   const decimal = decimalOf(type);
@@ -61,7 +71,7 @@ export function isNumber(type: string): boolean {
   return axis !== undefined && axis.kind !== 'time';
 }
 
-/** Whether values of a type may be NaN or infinite. */
+/** True if values of a type may be NaN or infinite. */
 export function isFloat(type: string): boolean {
   return REAL_TYPES.has(type);
 }
@@ -71,7 +81,7 @@ function decimalOf(type: string): { readonly precision: number; readonly scale: 
   return match ? { precision: Number(match[1]), scale: Number(match[2]) } : undefined;
 }
 
-/** Returns the axis on which several columns are drawn together: the finest unit of them. */
+/** Returns the common axis of several columns: the finest unit of them. */
 export function commonAxis(axes: readonly Axis[]): Axis {
   const scales = axes.map((axis) => (axis.kind === 'whole' ? axis.scale : undefined));
   if (axes.length === 0 || scales.includes(undefined)) return axes.length === 1 ? (axes[0] ?? REAL) : REAL;
@@ -89,6 +99,11 @@ export function placeFrom(axis: Axis, value: unknown): Place | undefined {
   return typeof value === 'string' || typeof value === 'number' ? BigInt(value) : undefined;
 }
 
+/** Returns a value of an answer as text: floats with the fewest digits to read them back, all else exactly. */
+export function textOf(value: unknown): string | null {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+}
+
 /** Returns how far a place is from another one, for pixels; of doubles in a unit of `unitOf`. */
 export function distance(from: Place, to: Place, unit = 1): number {
   return typeof from === 'bigint' && typeof to === 'bigint'
@@ -96,7 +111,7 @@ export function distance(from: Place, to: Place, unit = 1): number {
     : Number(to) / unit - Number(from) / unit;
 }
 
-/** Returns the place that is so far from another one. Doubles end where they are infinite. */
+/** Returns the place at a distance from another one. Doubles end where they are infinite. */
 export function shifted(from: Place, offset: number, unit = 1): Place {
   return typeof from === 'bigint' ? from + BigInt(Math.round(offset)) : finite((from / unit + offset) * unit);
 }
@@ -125,7 +140,7 @@ export function finite(value: number): number {
   return Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, value));
 }
 
-/** Returns the range that shows something if all values are the same. */
+/** Returns a wider range if all values are the same. */
 export function widened(axis: Axis, { lo, hi }: Range): Range {
   if (lo !== hi) return { lo, hi };
   if (typeof lo === 'bigint' && typeof hi === 'bigint') {
@@ -139,4 +154,136 @@ export function widened(axis: Axis, { lo, hi }: Range): Range {
 /** How many units a second has. */
 export function secondsOf({ unit }: TimeAxis): bigint {
   return unit === 'us' ? 1_000_000n : 1_000_000_000n;
+}
+
+/** Returns the exact text of a place, as the server writes the value. */
+export function placeText(axis: Axis, place: Place): string {
+  if (typeof place === 'number') return String(place);
+  if (axis.kind === 'time') return timeText(axis, place);
+  return axis.kind === 'whole' ? decimalText(place, axis.scale) : String(place);
+}
+
+/** Returns a whole number of units of 10^-scale as a decimal. */
+export function decimalText(units: bigint, scale: number): string {
+  if (scale === 0) return String(units);
+  const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0');
+  return `${units < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
+}
+
+/** Reads a decimal as a whole number of units of 10^-scale; undefined if it is none, or has more digits. */
+export function unitsFromDecimal(text: string, scale: number): bigint | undefined {
+  const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text);
+  if (!match) return undefined;
+  const [, sign = '', whole = '', fraction = ''] = match;
+  if (fraction.length > scale) return undefined;
+  return BigInt(`${sign}${whole}${fraction.padEnd(scale, '0')}`);
+}
+
+/** Returns a time in ISO 8601, UTC, with all digits of its unit. */
+export function timeText({ unit }: TimeAxis, place: bigint): string {
+  return timestampText(place, unit === 'us' ? 2 : 3);
+}
+
+const TIME = /^([+-]?\d{4,}-\d\d-\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?Z$/;
+const DAY_SECONDS = 86_400;
+
+/** Reads a time as the server writes it; undefined if it is none (`infinity`). */
+export function placeFromTime(axis: TimeAxis, text: string): bigint | undefined {
+  const match = TIME.exec(text);
+  if (!match) return undefined;
+  const [, date = '', hours, minutes, seconds, fraction = ''] = match;
+  const second = dayOf(date) * DAY_SECONDS + Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
+  const digits = axis.unit === 'us' ? 6 : 9;
+  const perSecond = 10 ** digits;
+  const rest = Number(fraction.padEnd(digits, '0').slice(0, digits));
+  const whole = second * perSecond + rest;
+  return Number.isSafeInteger(whole) ? BigInt(whole) : BigInt(second) * BigInt(perSecond) + BigInt(rest);
+}
+
+let lastDate = '';
+let lastDay = 0;
+
+/** Returns the day of a date, in days since 1970. The rows of a time series share their days: the last one is kept. */
+function dayOf(date: string): number {
+  if (date !== lastDate) {
+    const [month, day] = [date.slice(-5, -3), date.slice(-2)];
+    lastDay = dayOfMonth(Number(date.slice(0, -6)) * 12 + Number(month) - 1) + Number(day) - 1;
+    lastDate = date;
+  }
+  return lastDay;
+}
+
+/** Reads the place of a value from its text; undefined if it has none. */
+export function placeFromText(axis: Axis, text: string | null): Place | undefined {
+  if (text === null) return undefined;
+  if (axis.kind === 'time') return placeFromTime(axis, text);
+  if (axis.kind === 'whole') return unitsFromDecimal(text, axis.scale);
+  const number = Number(text);
+  return Number.isFinite(number) ? number : undefined;
+}
+
+/** Orders places of one axis. */
+export function comparePlaces(a: Place, b: Place): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** The calendar repeats every 400 years: years beyond those of `Date` have a calendar, too. */
+const CYCLE_MONTHS = 4800;
+const CYCLE_DAYS = 146_097;
+const DAY_MS = 86_400_000;
+/** `Date` computes in the cycle from the year 2000 on. */
+const FIRST_MONTH = 24_000;
+const FIRST_DAY = 10_957;
+
+/** Returns the first day of a month, in days since 1970. Months are counted from January of the year 0. */
+export function dayOfMonth(month: number): number {
+  const cycles = Math.floor((month - FIRST_MONTH) / CYCLE_MONTHS);
+  const near = month - cycles * CYCLE_MONTHS;
+  return Date.UTC(Math.floor(near / 12), near % 12, 1) / DAY_MS + cycles * CYCLE_DAYS;
+}
+
+/** Returns the month of a day since 1970, counted from January of the year 0. */
+export function monthOfDay(day: number): number {
+  const cycles = Math.floor((day - FIRST_DAY) / CYCLE_DAYS);
+  const date = new Date((day - cycles * CYCLE_DAYS) * DAY_MS);
+  return date.getUTCFullYear() * 12 + date.getUTCMonth() + cycles * CYCLE_MONTHS;
+}
+
+/** How the user moves over a chart. */
+export type Move = 'in' | 'out' | 'left' | 'right' | 'all';
+
+/** The keys of a chart. */
+export const MOVE_KEYS: Readonly<Record<string, Move>> = {
+  '+': 'in',
+  '=': 'in',
+  '-': 'out',
+  _: 'out',
+  ArrowLeft: 'left',
+  ArrowRight: 'right',
+  '0': 'all',
+  Home: 'all',
+};
+
+/** Returns the range after a move; undefined if everything is shown. It stays within the extent. */
+export function moved(range: Range, extent: Range, move: Move): Range | undefined {
+  if (move === 'all') return undefined;
+  const [quarter, half] = [lengthPart(range, 1 / 4), lengthPart(range, 1 / 2)];
+  if (move === 'in') return narrowed(range, { lo: shifted(range.lo, quarter), hi: shifted(range.hi, -quarter) });
+  if (move === 'out') return within({ lo: shifted(range.lo, -half), hi: shifted(range.hi, half) }, extent);
+  const step = move === 'left' ? -quarter : quarter;
+  const room = move === 'left' ? distance(range.lo, extent.lo) : distance(range.hi, extent.hi);
+  const by = move === 'left' ? Math.max(step, Math.min(0, room)) : Math.min(step, Math.max(0, room));
+  return within({ lo: shifted(range.lo, by), hi: shifted(range.hi, by) }, extent);
+}
+
+/** Returns the part of a range within the extent; undefined if it is the whole extent. */
+export function within({ lo, hi }: Range, extent: Range): Range | undefined {
+  const range = { lo: lo < extent.lo ? extent.lo : lo, hi: hi > extent.hi ? extent.hi : hi };
+  return range.lo === extent.lo && range.hi === extent.hi ? undefined : range;
+}
+
+/** Returns the narrower range unless there is nothing between its ends. */
+export function narrowed(range: Range, narrower: Range): Range {
+  return narrower.lo < narrower.hi && distance(narrower.lo, narrower.hi) > 0 ? narrower : range;
 }

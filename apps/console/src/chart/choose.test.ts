@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { chosenColumns, defaultChoice, withKind } from './choose.ts';
-import { relationOf, subqueryOf } from './relation.ts';
+import { relationOf, subqueryOf } from './chart-sql.ts';
 
 const columnsOf = (...types: string[]): { name: string; type: string }[] =>
   types.map((type, i) => ({ name: `${type.toLowerCase()}${i}`, type }));

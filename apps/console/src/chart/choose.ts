@@ -1,26 +1,26 @@
-import type { ColumnInfo } from '../api/types.ts';
+import type { ColumnInfo } from '../api/api.ts';
 import type { ChartChoice } from '../state/tabs.ts';
 import { axisOf, isNumber, isTime } from './axis.ts';
 import type { Field } from './chart-reader.ts';
 
-/** The most columns that are drawn together: there are as many colours. */
+/** The most columns of a chart: there are as many colours. */
 export const MAX_SERIES = 6;
 
 const LABEL_TYPES = new Set(['STRING', 'SYMBOL', 'BOOLEAN', 'UUID', 'DATE', 'TIME']);
 
-/** Whether a column can be the x axis of a kind of chart. */
+/** True if a column can be the x axis of a kind of chart. */
 export function canBeX(kind: ChartChoice['kind'], { type }: ColumnInfo): boolean {
   if (kind === 'histogram') return false;
   if (kind === 'bar') return LABEL_TYPES.has(type) || axisOf(type) !== undefined;
   return axisOf(type) !== undefined;
 }
 
-/** Whether a column can be drawn by a kind of chart. */
+/** True if a column can be drawn by a kind of chart. */
 export function canBeY(kind: ChartChoice['kind'], { type }: ColumnInfo): boolean {
   return kind === 'histogram' ? axisOf(type) !== undefined : isNumber(type);
 }
 
-/** Whether a column's values can split a line. */
+/** True if a column's values can split a line. */
 export function canSplit({ type }: ColumnInfo): boolean {
   return ['STRING', 'SYMBOL', 'BOOLEAN', 'BYTE', 'SHORT', 'INT', 'LONG', 'UUID'].includes(type);
 }
@@ -46,7 +46,7 @@ function isWholeType(type: string): boolean {
   return ['BYTE', 'SHORT', 'INT', 'LONG', 'ULONG', 'LONG128'].includes(type);
 }
 
-/** Returns the choice with another kind: columns that fit are kept, the others are chosen again. */
+/** Returns the choice with another kind: fitting columns are kept, the others are chosen again. */
 export function withKind(choice: ChartChoice, kind: ChartChoice['kind'], columns: readonly ColumnInfo[]): ChartChoice {
   const fits = (name: string | undefined, test: (column: ColumnInfo) => boolean): boolean =>
     columns.some((column) => column.name === name && test(column));
@@ -76,7 +76,7 @@ export interface ChosenColumns {
   readonly by: Field | undefined;
 }
 
-/** Returns the columns of a choice, or the sentence that says why it cannot be drawn. */
+/** Returns the columns of a choice, or a sentence saying why it cannot be drawn. */
 export function chosenColumns(choice: ChartChoice, columns: readonly ColumnInfo[]): ChosenColumns | string {
   const fieldOf = (name: string): Field | undefined => {
     const index = columns.findIndex((column) => column.name === name);

@@ -1,13 +1,26 @@
-import { visibleText } from '../rows/visible-text.ts';
+import { visibleText } from '../rows/row-source.ts';
 import { countOf } from '../state/format.ts';
 import type { ChartChoice } from '../state/tabs.ts';
-import { type Axis, axisOf, commonAxis, type Range, valueAxisOf, widened } from './axis.ts';
-import { type Bucket, bucketsOf, wholeBuckets } from './bucket.ts';
-import { type ChartData, mergedSeries, type Series } from './chart-data.ts';
-import type { ChartReader, Extent, Field, Group } from './chart-reader.ts';
+import {
+  type Axis,
+  axisOf,
+  axisOrThrow,
+  commonAxis,
+  type Place,
+  placeFrom,
+  placeText,
+  type Range,
+  textOf,
+  valueAxisOf,
+  widened,
+} from './axis.ts';
+import { readLine } from './lines.ts';
+import { type Bucket, bucketsOf, wholeBuckets } from './ticks.ts';
+import type { ChartReader, Extent, Field, Group, GroupValue } from './chart-reader.ts';
 import { type ChosenColumns, MAX_SERIES } from './choose.ts';
-import { placeText } from './place-text.ts';
 
+/** The most characters of a bar's label. */
+export const MAX_LABEL = 200;
 /** The most bars of a column's values. */
 const MAX_BARS = 50;
 const PIXELS_PER_BUCKET = 12;
@@ -21,7 +34,7 @@ export interface ChartRequest {
   readonly columns: ChosenColumns;
   /** What is shown; undefined: everything. */
   readonly range: Range | undefined;
-  /** What an earlier load of the same columns found, so that it is not asked again. */
+  /** The extent of an earlier load of the same columns. */
   readonly extent?: Extent | undefined;
   /** The width of the picture in pixels. */
   readonly width: number;
@@ -63,7 +76,7 @@ async function loadLine(reader: ChartReader, request: RangedRequest): Promise<Ch
   const first = columns.y.slice(0, 1);
   let by: { readonly field: Field; readonly values: readonly (string | null)[] } | undefined;
   if (columns.by) {
-    const { groups, total } = await reader.top(columns.by, MAX_SERIES);
+    const { groups, total } = await reader.bars(columns.by, [], MAX_SERIES);
     by = { field: columns.by, values: groups.map(({ key }) => (key === null ? null : String(key))) };
     if (total > groups.length)
       notes.push(
@@ -71,7 +84,7 @@ async function loadLine(reader: ChartReader, request: RangedRequest): Promise<Ch
       );
   }
   const y = by ? first : columns.y;
-  const { lines, isWhole } = await reader.line({ x, y, range, extent, width, ...(by && { by }) });
+  const { lines, isWhole } = await readLine(reader, { x, y, range, extent, width, ...(by && { by }) });
   if (!isWhole)
     notes.push(`First, lowest, highest and last row of each pixel: the line is the same as through all rows.`);
   const { places, texts } = mergedSeries(lines);
@@ -94,7 +107,7 @@ async function loadCandles(reader: ChartReader, request: RangedRequest): Promise
   const most = Math.max(10, Math.floor(width / PIXELS_PER_CANDLE));
   const bucket = columns.y.length === 4 && extent.rows <= most ? undefined : bucketsOf(axis, range, most);
   const shown = bucket ? wholeBuckets(bucket, range) : range;
-  const candles = await reader.candles(x, columns.y, bucket, bucket ? shown : extent.range);
+  const candles = await readCandles(reader, { x, ohlc: columns.y, bucket, range: bucket ? shown : extent.range });
   const names = ['open', 'high', 'low', 'close'];
   return {
     kind: 'ohlc',
@@ -109,6 +122,44 @@ async function loadCandles(reader: ChartReader, request: RangedRequest): Promise
   };
 }
 
+/** The open, high, low and close of a bucket, at the place where it starts or, for a row, at the row's place. */
+interface Candle {
+  readonly place: Place;
+  readonly rows: number;
+  readonly values: readonly (string | null)[];
+}
+
+const OHLC = ['first', 'max', 'min', 'last'] as const;
+/** The most candles of rows. */
+const MAX_ROW_CANDLES = 1000;
+
+/** Reads the candles of buckets or, without a bucket, of rows. One column is open, high, low and close at once. */
+export async function readCandles(
+  reader: ChartReader,
+  request: {
+    readonly x: Field;
+    readonly ohlc: readonly Field[];
+    readonly bucket: Bucket | undefined;
+    readonly range: Range;
+  },
+): Promise<readonly Candle[]> {
+  const { x, ohlc, bucket, range } = request;
+  if (bucket) {
+    const values = OHLC.flatMap((aggregate, i) => {
+      const field = ohlc[i] ?? ohlc[0];
+      return field ? [{ field, aggregate }] : [];
+    });
+    const groups = await reader.buckets(x, values, bucket, range);
+    return groups.map(({ key, ...candle }) => ({ ...candle, place: bucket.start(Number(key)) }));
+  }
+  const rows = await reader.line({ x, y: ohlc }).points(range, MAX_ROW_CANDLES);
+  return rows.flatMap(([at, , ...texts]) => {
+    const place = placeFrom(axisOrThrow(x), at);
+    const values = OHLC.map((_, i) => textOf(texts.length === 1 ? texts[0] : texts[i]));
+    return place === undefined ? [] : [{ place, rows: 1, values }];
+  });
+}
+
 async function loadBuckets(reader: ChartReader, request: RangedRequest): Promise<ChartData> {
   const { choice, columns, x, axis, extent, range, width } = request;
   const bucket = bucketsOf(axis, range, Math.max(10, Math.floor(width / PIXELS_PER_BUCKET)));
@@ -117,7 +168,7 @@ async function loadBuckets(reader: ChartReader, request: RangedRequest): Promise
   const y = isCount ? [] : columns.y;
   const aggregate = choice.aggregate ?? 'sum';
   // The end of the last bucket is the start of the next one.
-  const groups = (await reader.buckets(x, { y, aggregate }, bucket, shown)).filter(
+  const groups = (await reader.buckets(x, aggregates(y, aggregate), bucket, shown)).filter(
     ({ key }) => bucket.start(Number(key)) < shown.hi,
   );
   const starts = groups.map(({ key }) => bucket.start(Number(key)));
@@ -143,7 +194,7 @@ async function loadBars(
   x: Field,
 ): Promise<ChartData | undefined> {
   const aggregate = choice.aggregate ?? 'sum';
-  const { groups: found, total } = await reader.bars(x, { y: columns.y, aggregate }, MAX_BARS);
+  const { groups: found, total } = await reader.bars(x, aggregates(columns.y, aggregate), MAX_BARS, MAX_LABEL);
   const isOrdered = axisOf(x.type) !== undefined;
   const groups = isOrdered ? found.toSorted((a, b) => Number(a.key) - Number(b.key)) : found;
   if (groups.length === 0) return undefined;
@@ -161,6 +212,10 @@ async function loadBars(
     series: columns.y.length === 0 ? [countSeries(groups)] : valueSeries(groups, columns.y, aggregate),
     notes: total > groups.length ? [`The ${groups.length} of ${countOf(total, 'value')} with the ${what}.`] : [],
   };
+}
+
+function aggregates(y: readonly Field[], aggregate: GroupValue['aggregate']): readonly GroupValue[] {
+  return y.map((field) => ({ field, aggregate }));
 }
 
 function countSeries(groups: readonly Group[]): Series {
@@ -199,7 +254,7 @@ const UNITS = [
   ['second', 1],
 ] as const;
 
-/** Returns a length of time in the largest unit that fits. */
+/** Returns a length of time in the largest fitting unit. */
 export function lengthText(seconds: number): string {
   if (seconds >= 28 * 86_400)
     return seconds >= 364 * 86_400
@@ -207,4 +262,65 @@ export function lengthText(seconds: number): string {
       : countOf(Math.round(seconds / 2_629_746), 'month');
   const unit = UNITS.find(([, length]) => seconds >= length && seconds % length === 0);
   return unit ? countOf(seconds / unit[1], unit[0]) : `${seconds} s`;
+}
+
+/** A series of a chart: exact texts beside the places. Null is a gap; undefined: no point at this place. */
+export interface Series {
+  readonly label: string;
+  readonly texts: readonly (string | null | undefined)[];
+}
+
+/** What a chart draws, before it becomes pixels. */
+export interface ChartData {
+  readonly kind: ChartChoice['kind'];
+  /** The name of the column of the places. */
+  readonly xName: string;
+  /** The axis of the places; undefined for values beside each other, named by `labels`. */
+  readonly xAxis: Axis | undefined;
+  readonly yAxis: Axis;
+  /** What is shown. */
+  readonly range: Range;
+  /** The whole range; undefined if the chart has no range to choose. */
+  readonly extent: Range | undefined;
+  readonly places: readonly Place[];
+  /** The labels of bars: of a value, or of the first and last place of a bucket. */
+  readonly labels?: readonly string[];
+  readonly series: readonly Series[];
+  /** What the reader should know: what is left out, how values were put together. */
+  readonly notes: readonly string[];
+}
+
+/** Merges lines with places of their own into series with common places. */
+export function mergedSeries(
+  lines: readonly { readonly places: readonly Place[]; readonly texts: readonly (string | null)[] }[],
+): { readonly places: readonly Place[]; readonly texts: readonly (readonly (string | null | undefined)[])[] } {
+  const [only] = lines;
+  if (only && lines.length === 1) return { places: only.places, texts: [only.texts] };
+  const places: Place[] = [];
+  const texts: (string | null | undefined)[][] = lines.map(() => []);
+  const next = lines.map(() => 0);
+  for (;;) {
+    let place: Place | undefined;
+    lines.forEach((line, i) => {
+      const candidate = line.places[next[i] ?? 0];
+      if (candidate !== undefined && (place === undefined || candidate < place)) place = candidate;
+    });
+    if (place === undefined) return { places, texts };
+    places.push(place);
+    lines.forEach((line, i) => {
+      const at = next[i] ?? 0;
+      const isHere = line.places[at] === place;
+      texts[i]?.push(isHere ? line.texts[at] : undefined);
+      if (isHere) next[i] = at + 1;
+    });
+  }
+}
+
+/** Returns the points in the shown range; lines have some beside it. */
+export function pointsInView({
+  places,
+  range,
+  xAxis,
+}: Pick<ChartData, 'places' | 'range' | 'xAxis'>): readonly number[] {
+  return places.flatMap((place, at) => (!xAxis || (place >= range.lo && place <= range.hi) ? [at] : []));
 }

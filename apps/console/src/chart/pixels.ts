@@ -1,6 +1,5 @@
-import { type Axis, distance, type Place, unitOf } from './axis.ts';
-import type { ChartData } from './chart-data.ts';
-import { placeFromText } from './place-text.ts';
+import { type Axis, distance, type Place, placeFromText, unitOf } from './axis.ts';
+import type { ChartData } from './load-chart.ts';
 
 /** A chart as numbers for pixels: distances from the start of the range, and from a base of the values. */
 export interface Pixels {
@@ -8,7 +7,7 @@ export interface Pixels {
   /** Null is a gap, undefined no point. */
   readonly ys: readonly (readonly (number | null | undefined)[])[];
   readonly yBase: Place;
-  /** The units of doubles in which the distances are measured. */
+  /** The units of distances between doubles. */
   readonly xUnit: number;
   readonly yUnit: number;
 }

@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { type Axis } from './axis.ts';
-import { bucketsOf, wholeBuckets } from './bucket.ts';
+import { type Axis, moved, narrowed, placeFromTime, placeText, within } from './axis.ts';
+import { bucketsOf, grouped, ticksOf, wholeBuckets } from './ticks.ts';
 import { lengthText } from './load-chart.ts';
-import { placeFromTime, placeText } from './place-text.ts';
-import { grouped, ticksOf } from './ticks.ts';
-import { moved, narrowed, within } from './zoom.ts';
 
 const US = { kind: 'time', unit: 'us' } as const;
 const NS = { kind: 'time', unit: 'ns' } as const;

@@ -1,6 +1,16 @@
-import { type Axis, distance, type Place, type Range, secondsOf, type TimeAxis } from './axis.ts';
-import { dayOfMonth, monthOfDay } from './calendar.ts';
-import { decimalText, timeText } from './place-text.ts';
+import {
+  type Axis,
+  dayOfMonth,
+  decimalText,
+  distance,
+  finite,
+  monthOfDay,
+  type Place,
+  type Range,
+  secondsOf,
+  type TimeAxis,
+  timeText,
+} from './axis.ts';
 
 /** The marks of an axis, and their labels. */
 export interface Ticks {
@@ -20,7 +30,7 @@ export function ticksOf(axis: Axis, range: Range, most: number): Ticks {
 }
 
 /** Returns 1, 2 or 5 times a power of ten, at least `least`. */
-export function roundStep(least: number): number {
+function roundStep(least: number): number {
   // The powers of ten end before the doubles do.
   if (least < 1e-300) return 2 ** Math.ceil(Math.log2(least));
   const power = 10 ** Math.floor(Math.log10(least));
@@ -58,7 +68,7 @@ function wholeTicks(scale: number, lo: bigint, hi: bigint, most: number): Ticks 
 }
 
 /** Returns 1, 2 or 5 times a power of ten: at most `most` of them are in a length. */
-export function wholeStep(length: bigint, most: number): bigint {
+function wholeStep(length: bigint, most: number): bigint {
   const count = BigInt(Math.max(1, most));
   for (let power = 1n; ; power *= 10n) {
     for (const digit of [1n, 2n, 5n]) if (digit * power * count >= length) return digit * power;
@@ -86,8 +96,8 @@ const DAY_SECONDS = 86_400n;
 /** 1970-01-01 was a Thursday. */
 const FIRST_MONDAY = 4n;
 
-/** Returns the shortest round step of which a length has at most `most`. */
-export function timeStep(axis: TimeAxis, length: bigint, most: number): TimeStep {
+/** Returns the shortest round step: a length has at most `most` of them. */
+function timeStep(axis: TimeAxis, length: bigint, most: number): TimeStep {
   const second = secondsOf(axis);
   const least = length / BigInt(most) + 1n;
   if (least < second) return { kind: 'units', units: wholeStep(length, most) };
@@ -124,17 +134,17 @@ function monthPlaces(axis: TimeAxis, lo: bigint, hi: bigint, months: number): bi
 }
 
 /** Returns the month of a time, counted from January of the year 0. */
-export function monthOf(axis: TimeAxis, place: bigint): number {
+function monthOf(axis: TimeAxis, place: bigint): number {
   const day = DAY_SECONDS * secondsOf(axis);
   return monthOfDay(Number(floorTo(place, day) / day));
 }
 
 /** Returns the time when a month starts. */
-export function startOfMonth(axis: TimeAxis, month: number): bigint {
+function startOfMonth(axis: TimeAxis, month: number): bigint {
   return BigInt(dayOfMonth(month)) * DAY_SECONDS * secondsOf(axis);
 }
 
-/** Returns the label of a mark: its day where the day changes, else the time with the digits that the step needs. */
+/** Returns the label of a mark: its day where the day changes, else the time with the digits of the step. */
 function timeLabel(axis: TimeAxis, place: bigint, step: TimeStep, before: bigint | undefined): string {
   const text = timeText(axis, place);
   const [day = '', time = ''] = text.slice(0, -1).split('T');
@@ -155,7 +165,7 @@ function clockOf(axis: TimeAxis, time: string, step: bigint): string {
   return time.slice(0, 9 + digits);
 }
 
-export function floorTo(value: bigint, step: bigint): bigint {
+function floorTo(value: bigint, step: bigint): bigint {
   const rest = ((value % step) + step) % step;
   return value - rest;
 }
@@ -173,4 +183,61 @@ export function fittingTicks(pixels: number, pixelsEach: number): number {
 /** Returns the places of ticks for pixels, from the start of the range. */
 export function offsets(from: Place, places: readonly Place[], unit: number): number[] {
   return places.map((place) => distance(from, place, unit));
+}
+
+/** Round, equally long parts of an axis: of calendar months, too. */
+export interface Bucket {
+  /** The SQL for the number of the bucket of a place `p`. */
+  readonly sql: string;
+  /** Returns the number of the bucket of a place. */
+  of(place: Place): number;
+  /** Returns the place where a bucket starts. */
+  start(key: number): Place;
+}
+
+/** Returns the shortest round buckets: a range has about `most` or fewer. */
+export function bucketsOf(axis: Axis, range: Range, most: number): Bucket {
+  const { lo, hi } = range;
+  if (typeof lo === 'number' || typeof hi === 'number') return realBuckets(Number(lo), Number(hi), most);
+  if (axis.kind !== 'time') return unitBuckets(lo, wholeStep(hi - lo + 1n, most));
+  const step = timeStep(axis, hi - lo, most);
+  return step.kind === 'units' ? unitBuckets(lo, step.units) : monthBuckets(axis, step.months);
+}
+
+function unitBuckets(lo: bigint, step: bigint): Bucket {
+  const anchor = floorTo(lo, step);
+  const stepNumber = Number(step);
+  return {
+    sql: `cast((p - ${anchor}) // ${step} as bigint)`,
+    of(place) {
+      const units = BigInt(place) - anchor;
+      const near = Number(units);
+      // The quotient of two exact doubles never reaches a whole number too early.
+      return Number.isSafeInteger(near) ? Math.floor(near / stepNumber) : Number(floorTo(units, step) / step);
+    },
+    start: (key) => anchor + BigInt(key) * step,
+  };
+}
+
+function realBuckets(lo: number, hi: number, most: number): Bucket {
+  const step = Math.min(roundStep(Math.max(((hi / 2 - lo / 2) / most) * 2, Number.MIN_VALUE)), Number.MAX_VALUE / 4);
+  return {
+    sql: `cast(floor(p / ${step.toExponential()}::double) as double)`,
+    of: (place) => Math.floor(Number(place) / step),
+    start: (key) => finite(key * step),
+  };
+}
+
+function monthBuckets(axis: TimeAxis, months: number): Bucket {
+  const time = axis.unit === 'us' ? 'make_timestamp(p)' : 'make_timestamp_ns(p)';
+  return {
+    sql: `cast(floor((year(${time}) * 12 + month(${time}) - 1) / ${months}) as bigint)`,
+    of: (place) => Math.floor(monthOf(axis, BigInt(place)) / months),
+    start: (key) => startOfMonth(axis, key * months),
+  };
+}
+
+/** Returns the range from the start of the first bucket to the end of the last one of a range. */
+export function wholeBuckets(bucket: Bucket, { lo, hi }: Range): Range {
+  return { lo: bucket.start(bucket.of(lo)), hi: bucket.start(bucket.of(hi) + 1) };
 }

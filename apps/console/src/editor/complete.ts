@@ -1,10 +1,9 @@
-import type { ColumnInfo } from '../api/types.ts';
+import type { ColumnInfo } from '../api/api.ts';
 import { quotedName, quoteName } from '../state/quote-name.ts';
-import { type SqlToken, sqlTokens } from './sql-tokens.ts';
-import { statementAt } from './statement-at.ts';
-import type { TableInfo, Vocabulary } from './vocabulary.ts';
+import { type SqlToken, sqlTokens, statementAt } from './statement-at.ts';
+import type { CompletionWords, TableInfo } from './vocabulary.ts';
 
-/** Something that can be put at the cursor. */
+/** A completion. */
 export interface Proposal {
   /** What the list shows, and typed letters are compared with. */
   readonly label: string;
@@ -17,15 +16,10 @@ export interface Proposal {
   readonly rank: number;
 }
 
-/** The proposals, and where the word that they replace begins. */
+/** The proposals, and the start of the word they replace. */
 export interface Completion {
   readonly from: number;
   readonly proposals: readonly Proposal[];
-}
-
-/** What can be completed. */
-export interface CompletionWords extends Vocabulary {
-  readonly tables: readonly TableInfo[];
 }
 
 /** Columns of all tables are proposed only up to this number. */
@@ -76,37 +70,30 @@ function proposalsAfter(
   const named = tablesNamedAt(text, place, words.tables);
   if (word(-1) === '.') return columnProposals(tablesOf(nameOf(word(-2)), named, words.tables), 3);
   const isAfterFrom = /^(?:from|join|describe|desc|summarize|into|update|table)$/i.test(word(-1));
-  const tables = words.tables.map((table): Proposal => {
-    const detail = `${table.columns.length} columns`;
-    return {
-      label: table.name,
-      text: quoteName(table.name),
-      kind: 'table',
-      detail,
-      info: '',
-      rank: isAfterFrom ? 4 : 1,
-    };
-  });
-  const functions = words.functions.map(({ name, signature, description, isTable }): Proposal => {
-    const rank = isTable === isAfterFrom ? 0 : -1;
-    return { label: name, text: `${name}(`, kind: 'function', detail: signature, info: description, rank };
-  });
-  const keywords = words.keywords.map((label): Proposal => ({
-    label,
-    text: label,
-    kind: 'keyword',
-    detail: '',
-    info: '',
-    rank: 0,
-  }));
+  const tables = words.tables.map(({ name, columns }) =>
+    proposalOf('table', name, quoteName(name), isAfterFrom ? 4 : 1, `${columns.length} columns`),
+  );
+  const functions = words.functions.map(({ name, signature, description, isTable }) =>
+    proposalOf('function', name, `${name}(`, isTable === isAfterFrom ? 0 : -1, signature, description),
+  );
+  const keywords = words.keywords.map((label) => proposalOf('keyword', label, label, 0));
   if (isAfterFrom) return [...tables, ...functions, ...keywords];
   const sources = named.length > 0 ? named.map(({ table }) => table) : words.tables;
-  const aliases = named.flatMap(({ alias, table }): readonly Proposal[] =>
-    alias === undefined || alias === table.name
-      ? []
-      : [{ label: alias, text: quoteName(alias), kind: 'alias', detail: table.name, info: '', rank: 2 }],
+  const aliases = named.flatMap(({ alias, table: { name } }) =>
+    alias === undefined || alias === name ? [] : [proposalOf('alias', alias, quoteName(alias), 2, name)],
   );
   return [...columnProposals(sources, named.length > 0 ? 3 : 1), ...aliases, ...tables, ...functions, ...keywords];
+}
+
+function proposalOf(
+  kind: Proposal['kind'],
+  label: string,
+  text: string,
+  rank: number,
+  detail = '',
+  info = '',
+): Proposal {
+  return { kind, label, text, rank, detail, info };
 }
 
 interface NamedTable {
@@ -114,7 +101,7 @@ interface NamedTable {
   readonly alias: string | undefined;
 }
 
-/** Returns the tables that the statement at a place names, after its place too, with what it calls them. */
+/** Returns the tables of the statement at a place with their aliases, also those after the place. */
 function tablesNamedAt(text: string, place: number, tables: readonly TableInfo[]): readonly NamedTable[] {
   const statement = statementAt(text, place)?.text ?? '';
   const tokens = sqlTokens(statement).filter(({ kind }) => kind !== 'comment');
@@ -132,25 +119,25 @@ function tablesNamedAt(text: string, place: number, tables: readonly TableInfo[]
   });
 }
 
-/** Words that follow the name of a table and are not its alias. */
+/** Words after the name of a table, other than its alias. */
 const AFTER_TABLE =
   /^(?:anti|asof|cross|except|full|group|having|inner|intersect|join|latest|left|limit|natural|on|order|pivot|positional|qualify|right|sample|select|semi|union|unpivot|using|where|window)$/i;
 
-/** Returns the tables that a name before a dot means. */
+/** Returns the tables of a name before a dot. */
 function tablesOf(name: string, named: readonly NamedTable[], tables: readonly TableInfo[]): readonly TableInfo[] {
   const isSame = (other: string | undefined): boolean => other?.toLowerCase() === name.toLowerCase();
   const byAlias = named.filter(({ alias }) => isSame(alias)).map(({ table }) => table);
   return byAlias.length > 0 ? byAlias : tables.filter((table) => isSame(table.name));
 }
 
-/** Returns the name that a word or a quoted name means. */
+/** Returns the name of a word or a quoted name. */
 function nameOf(text: string): string {
   const quote = text[0];
   if (quote !== '"' && quote !== '`') return text;
   return text.slice(1, text.length > 1 && text.endsWith(quote) ? -1 : undefined).replaceAll(quote + quote, quote);
 }
 
-/** Returns a proposal for each name of a column, with the tables that have it. */
+/** Returns a proposal for each column name, with its tables. */
 function columnProposals(tables: readonly TableInfo[], rank: number): readonly Proposal[] {
   const columns = new Map<string, { readonly column: ColumnInfo; readonly tables: string[] }>();
   for (const table of tables) {
@@ -161,12 +148,7 @@ function columnProposals(tables: readonly TableInfo[], rank: number): readonly P
       columns.set(column.name, found);
     }
   }
-  return [...columns.values()].map(({ column, tables: names }) => ({
-    label: column.name,
-    text: quoteName(column.name),
-    kind: 'column',
-    detail: column.type,
-    info: names.slice(0, 5).join(', '),
-    rank,
-  }));
+  return [...columns.values()].map(({ column: { name, type }, tables: names }) =>
+    proposalOf('column', name, quoteName(name), rank, type, names.slice(0, 5).join(', ')),
+  );
 }

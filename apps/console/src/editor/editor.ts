@@ -10,7 +10,7 @@ import {
 } from '@codemirror/autocomplete';
 import { history, historyKeymap, indentWithTab, standardKeymap, toggleComment } from '@codemirror/commands';
 import { SQLDialect } from '@codemirror/lang-sql';
-import { bracketMatching, LanguageSupport } from '@codemirror/language';
+import { bracketMatching, HighlightStyle, LanguageSupport, syntaxHighlighting } from '@codemirror/language';
 import {
   Compartment,
   EditorState,
@@ -33,10 +33,10 @@ import {
   ViewPlugin,
   type ViewUpdate,
 } from '@codemirror/view';
-import { completeAt, type CompletionWords, MAX_READ_LENGTH, type Proposal } from './complete.ts';
-import { editorTheme } from './editor-theme.ts';
-import type { TextRange } from './error-place.ts';
-import { statementAt, statementsOf } from './statement-at.ts';
+import { completeAt, MAX_READ_LENGTH, type Proposal } from './complete.ts';
+import type { CompletionWords } from './vocabulary.ts';
+import { statementAt, statementsOf, type TextRange } from './statement-at.ts';
+import { tags } from '@lezer/highlight';
 
 /** An editor of SQL. */
 export interface Editor {
@@ -118,7 +118,7 @@ function textOf(document: Text): string {
   return lastText;
 }
 
-/** Keys that the console has for other things: tabs and the link. */
+/** Keys of the console: tabs and the link. */
 const TAKEN_KEYS = new Set(['Alt-ArrowLeft', 'Alt-ArrowRight', 'Alt-l', 'Mod-Enter']);
 
 function extensionsOf({ words, onChange, onRun, onExplain }: EditorOptions): Extension {
@@ -130,7 +130,7 @@ function extensionsOf({ words, onChange, onRun, onExplain }: EditorOptions): Ext
   return [
     lineNumbers(),
     highlightActiveLineGutter(),
-    // SQL of a link may have characters that are not seen, or that turn the others around.
+    // SQL of a link may have invisible characters, or ones to reverse the others.
     highlightSpecialChars(),
     history(),
     bracketMatching(),
@@ -166,7 +166,7 @@ function extensionsOf({ words, onChange, onRun, onExplain }: EditorOptions): Ext
 function languageOf({ keywords }: CompletionWords): Extension {
   const dialect = SQLDialect.define({
     keywords: keywords.join(' '),
-    // Not the functions: many have the names that people give to columns.
+    // Not the functions: many are named like columns.
     builtin: '',
     types: TYPES,
     doubleDollarQuotedStrings: true,
@@ -203,7 +203,7 @@ function optionOf({ label, text, kind, detail, info, rank }: Proposal): Completi
 
 const line = Decoration.line({ class: 'cm-statement' });
 
-/** Marks the lines of the statement that would run, if there are several. */
+/** Marks the lines of the statement at the cursor, if there are several statements. */
 const currentStatement: Extension = ViewPlugin.fromClass(
   class {
     decorations: DecorationSet;
@@ -272,3 +272,70 @@ const typeOver: Extension = EditorView.domEventHandlers({
     return true;
   },
 });
+
+/** Every colour is a variable of the page: they have enough contrast in both themes, and change with them. */
+const highlight = HighlightStyle.define([
+  { tag: [tags.keyword, tags.operatorKeyword, tags.modifier, tags.bool, tags.null], color: 'var(--syntax-keyword)' },
+  { tag: [tags.string, tags.special(tags.string), tags.literal], color: 'var(--syntax-string)' },
+  { tag: tags.number, color: 'var(--syntax-number)' },
+  { tag: tags.comment, color: 'var(--syntax-comment)', fontStyle: 'italic' },
+  { tag: [tags.standard(tags.name), tags.typeName, tags.special(tags.name)], color: 'var(--syntax-name)' },
+]);
+
+const theme = EditorView.theme({
+  '&': { height: '100%', color: 'var(--text)', backgroundColor: 'var(--bg)', fontSize: 'var(--text-m)' },
+  '&.cm-focused': { outline: 'none' },
+  // An outline would be behind the line numbers.
+  '&.cm-focused::after': {
+    content: '""',
+    position: 'absolute',
+    inset: '0',
+    zIndex: '300',
+    border: '2px solid var(--focus)',
+    pointerEvents: 'none',
+  },
+  '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.5' },
+  '.cm-content': { caretColor: 'var(--text)', padding: '0.5rem 0' },
+  '.cm-content ::selection': {
+    backgroundColor: 'var(--selection)',
+  },
+  '.cm-gutters': { backgroundColor: 'var(--bg-side)', color: 'var(--text-dim)', border: 'none' },
+  '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'transparent' },
+  '.cm-activeLineGutter': { color: 'var(--text)' },
+  '.cm-statement': { boxShadow: 'inset 3px 0 0 var(--accent-bg)' },
+  '.cm-placeholder': { color: 'var(--text-dim)' },
+  '&.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--accent-bg)', outline: '1px solid var(--accent)' },
+  '&.cm-focused .cm-nonmatchingBracket': { backgroundColor: 'var(--danger-bg)', color: 'var(--danger)' },
+  '.cm-error, .cm-error-line': {
+    backgroundColor: 'var(--danger-bg)',
+    textDecoration: 'underline wavy var(--danger)',
+  },
+  '.cm-tooltip': {
+    color: 'var(--text)',
+    backgroundColor: 'var(--bg-raised)',
+    border: '1px solid var(--line-strong)',
+    borderRadius: 'var(--radius)',
+    boxShadow: 'var(--shadow)',
+  },
+  '.cm-tooltip.cm-tooltip-autocomplete > ul': { fontFamily: 'var(--mono)', maxWidth: 'min(40rem, 90vw)' },
+  '.cm-tooltip-autocomplete ul li[aria-selected]': {
+    color: 'var(--on-accent)',
+    backgroundColor: 'var(--accent-strong)',
+  },
+  '.cm-completionDetail': { color: 'var(--text-dim)', fontStyle: 'normal' },
+  'li[aria-selected] .cm-completionDetail': { color: 'var(--on-accent)' },
+  '.cm-completionMatchedText': { textDecoration: 'none', fontWeight: 'bold' },
+  '.cm-completionInfo': { fontFamily: 'var(--font)' },
+  '.cm-panels': { color: 'var(--text)', backgroundColor: 'var(--bg-side)' },
+  '.cm-panels-bottom': { borderTop: '1px solid var(--line)' },
+  '.cm-panel input, .cm-panel button': {
+    color: 'var(--text)',
+    backgroundColor: 'var(--bg-raised)',
+    backgroundImage: 'none',
+    border: '1px solid var(--line-strong)',
+    borderRadius: 'var(--radius)',
+  },
+});
+
+/** The look of the editor. */
+const editorTheme: Extension = [theme, syntaxHighlighting(highlight)];

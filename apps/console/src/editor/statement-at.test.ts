@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { errorPlace } from './error-place.ts';
-import { statementAt, statementsOf } from './statement-at.ts';
+import { errorPlace, statementAt, statementsOf } from './statement-at.ts';
 
 /** The place is where the text has a bar; it is removed. */
 function statementAtBar(text: string): string | undefined {

@@ -1,6 +1,7 @@
-import type { Api } from '../api/api.ts';
-import { askTable } from '../api/table.ts';
-import type { ColumnInfo, EngineName } from '../api/types.ts';
+import type { Api, ColumnInfo, EngineName } from '../api/api.ts';
+import { askTable } from '../api/statements.ts';
+import { computed, effect, type ReadonlySignal, signal } from '@preact/signals';
+import type { AppState } from '../state/app-state.ts';
 
 /** A function of an engine. */
 export interface FunctionInfo {
@@ -8,11 +9,11 @@ export interface FunctionInfo {
   /** `(bucket_width, timestamp)`; of several forms the shortest. */
   readonly signature: string;
   readonly description: string;
-  /** Whether it is used after FROM. */
+  /** True if it is used after FROM. */
   readonly isTable: boolean;
 }
 
-/** A table that SQL can name: a frame, or a table of the time-series database. */
+/** A table for SQL: a frame, or a table of the time-series database. */
 export interface TableInfo {
   readonly name: string;
   readonly columns: readonly ColumnInfo[];
@@ -22,6 +23,11 @@ export interface TableInfo {
 export interface Vocabulary {
   readonly functions: readonly FunctionInfo[];
   readonly keywords: readonly string[];
+}
+
+/** What can be completed. */
+export interface CompletionWords extends Vocabulary {
+  readonly tables: readonly TableInfo[];
 }
 
 /** The words before the server has told its own, and if it cannot. */
@@ -42,7 +48,7 @@ const TSDB_FUNCTIONS = 'select name, signature from functions()';
 const TSDB_KEYWORDS = 'select keyword from keywords()';
 
 /** Loads the words of an engine. It does not throw: without them the basic ones are completed. */
-export async function loadVocabulary(api: Api, engine: EngineName): Promise<Vocabulary> {
+async function loadVocabulary(api: Api, engine: EngineName): Promise<Vocabulary> {
   const isTsdb = engine === 'tsdb';
   const target = isTsdb ? 'tsdb' : 'local';
   const load = (sql: string): Promise<readonly (readonly unknown[])[]> => loadRows(api, target, sql).catch(() => []);
@@ -57,7 +63,7 @@ export async function loadVocabulary(api: Api, engine: EngineName): Promise<Voca
 }
 
 /** Loads the tables of the time-series database with their columns. */
-export async function loadTsdbTables(api: Api): Promise<readonly TableInfo[]> {
+async function loadTsdbTables(api: Api): Promise<readonly TableInfo[]> {
   const sql = 'select table_name, column_name, data_type from information_schema.columns()';
   const tables = new Map<string, ColumnInfo[]>();
   for (const [table, name, type] of await loadRows(api, 'tsdb', sql)) {
@@ -85,4 +91,43 @@ function frameFunction([name, parameters, description, isTable]: readonly unknow
 function tsdbFunctions(rows: readonly (readonly unknown[])[]): readonly FunctionInfo[] {
   const names = new Set(rows.map(([name]) => String(name)).filter((name) => /^[a-z_]\w*$/i.test(name)));
   return [...names].toSorted().map((name) => ({ name, signature: '(…)', description: '', isTable: false }));
+}
+
+/** The words of each engine. They are loaded when an engine is first used, and shared by all tabs. */
+export interface Words {
+  of(engine: EngineName): ReadonlySignal<CompletionWords>;
+}
+
+/** Creates the completion words of an app's editors. */
+export function createWords(app: Pick<AppState, 'api' | 'frames' | 'info'>): Words {
+  const frames = computed(() =>
+    app.frames.value.map(({ handle, columns }): TableInfo => ({ name: handle, columns: columns ?? [] })),
+  );
+  const byEngine = new Map<EngineName, ReadonlySignal<CompletionWords>>();
+
+  function load(engine: EngineName): ReadonlySignal<CompletionWords> {
+    const vocabulary = signal<Vocabulary>(BASIC_VOCABULARY);
+    const tsdbTables = signal<readonly TableInfo[]>([]);
+    // The server must be known first: it may have no such engine.
+    const stop = effect(() => {
+      if (!app.info.value?.engines.includes(engine)) return;
+      queueMicrotask(() => stop());
+      void loadVocabulary(app.api, engine).then((loaded) => (vocabulary.value = loaded));
+      if (engine !== 'tsdb') return;
+      loadTsdbTables(app.api).then(
+        (tables) => (tsdbTables.value = tables),
+        () => undefined,
+      );
+    });
+    const tables = engine === 'tsdb' ? tsdbTables : frames;
+    return computed(() => ({ ...vocabulary.value, tables: tables.value }));
+  }
+
+  return {
+    of(engine) {
+      const words = byEngine.get(engine) ?? load(engine);
+      byEngine.set(engine, words);
+      return words;
+    },
+  };
 }

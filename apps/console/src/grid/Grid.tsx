@@ -1,15 +1,15 @@
+import { toError } from '../api/api.ts';
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ClientError } from '@svc/client/internal';
-import { copyText } from '../panes/copy-text.ts';
-import { lazy } from '../panes/lazy.tsx';
+import { lazy } from '../widgets/lazy.tsx';
 import type { RowSource } from '../rows/row-source.ts';
-import { formatCount } from '../state/format.ts';
 import { type GridCommand, listenToInput } from './grid-input.ts';
 import { createGridView, type GridView } from './grid-view.ts';
-import { selectCell, selectedRange } from './selection.ts';
+import { selectCell } from './grid-state.ts';
+import type * as commands from './sql-commands.ts';
 
-const overlays = () => import('./overlays.ts');
+const overlays = () => import('./overlays.tsx');
 const CellSheet = lazy(async () => (await overlays()).CellSheet);
 const GoTo = lazy(async () => (await overlays()).GoTo, null);
 
@@ -31,7 +31,7 @@ interface Props {
 
 type Open = { readonly kind: 'cell'; readonly row: number; readonly column: number } | { readonly kind: 'go-to' };
 
-/** The grid that had the focus when it left the page: the next one with its name, of a newer version or answer, takes it. */
+/** The name of a grid removed with the focus: the next one of this name, of a newer version or answer, takes it. */
 let lostFocus: string | undefined;
 
 /** Shows rows, any number of them: only what is in view is loaded and painted. */
@@ -42,7 +42,7 @@ export function Grid({ source, label, actions }: Props): JSX.Element {
   latest.current = actions;
   const [open, setOpen] = useState<Open>();
   const [status, setStatus] = useState('');
-  // Before the paint: a grid that takes the place of another has the focus before the next key.
+  // Before the paint: the grid takes the focus of the one before ahead of the next key.
   useLayoutEffect(() => {
     const created = createGridView(source, label);
     view.current = created;
@@ -51,7 +51,7 @@ export function Grid({ source, label, actions }: Props): JSX.Element {
     if (lostFocus === label && document.activeElement === document.body) created.scroller.focus();
     lostFocus = undefined;
     created.repaint();
-    // So that they open before the next key.
+    // They should open before the next key.
     const timer = setTimeout(() => void overlays().catch(() => {}), OVERLAYS_MS);
     return () => {
       clearTimeout(timer);
@@ -123,22 +123,20 @@ function run(
       return;
     case 'copy':
     case 'copy-with-heads':
-      void copy(view, command === 'copy-with-heads', setStatus);
+      overlays().then(
+        ({ copyCells }) => copyCells({ source, selection }, command === 'copy-with-heads', setStatus),
+        (error: unknown) => setStatus(toError(error).message),
+      );
   }
 }
 
-const STATUS_MS = 4000;
-
-async function copy({ state }: GridView, withHeads: boolean, setStatus: (status: string) => void): Promise<void> {
-  const range = selectedRange(state.selection);
-  const cells = (range.lastRow - range.firstRow + 1) * (range.lastColumn - range.firstColumn + 1);
-  try {
-    if (cells > 1000) setStatus(`Copying ${formatCount(cells)} cells…`);
-    const { rangeAsTsv } = await overlays();
-    await copyText(await rangeAsTsv(state.source, range, { withHeads }));
-    setStatus(cells === 1 ? 'Copied the cell.' : `Copied ${formatCount(cells)} cells.`);
-  } catch (error) {
-    setStatus(error instanceof Error ? error.message : String(error));
-  }
-  setTimeout(() => setStatus(''), STATUS_MS);
+/** Returns the actions to sort and filter by a new statement. The first rows do not wait for their code. */
+export function sqlActions(target: commands.SqlTarget): GridActions {
+  const act = (command: (code: typeof commands) => Promise<void>): void => {
+    import('./sql-commands.ts').then(command).catch((error: Error) => target.app.notify(error.message));
+  };
+  return {
+    sortBy: (column) => act(({ sortRows }) => sortRows(target, column)),
+    filterEqual: (column, row) => act(({ filterRows }) => filterRows(target, column, row)),
+  };
 }

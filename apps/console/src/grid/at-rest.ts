@@ -1,10 +1,17 @@
-import type { Cell } from '../rows/row-source.ts';
-import { visibleText } from '../rows/visible-text.ts';
-import { isNumeric, sizeText } from './columns.ts';
-import { columnX, type GridState, gutterPx, HEAD_PX, rowY, visibleRange } from './grid-state.ts';
-import { selectedRange } from './selection.ts';
+import { isNumericType } from '@svc/client/internal';
+import { type Cell, visibleText } from '../rows/row-source.ts';
+import {
+  columnX,
+  type GridState,
+  gutterPx,
+  HEAD_PX,
+  rowY,
+  selectedRange,
+  sizeText,
+  visibleRange,
+} from './grid-state.ts';
 
-/** The id of a cell at rest, which the grid names as its active one. */
+/** The id of a cell at rest, for the grid's `aria-activedescendant`. */
 export function cellId(gridId: string, row: number, column: number): string {
   return `${gridId}-${row}-${column}`;
 }
@@ -73,7 +80,7 @@ function bodyRow(state: GridState, row: number, gridId: string): HTMLElement {
     cell.id = cellId(gridId, row, column);
     cell.dataset['row'] = String(row);
     cell.dataset['column'] = String(column);
-    if (isNumeric(info)) cell.classList.add('grid-rest-number');
+    if (isNumericType(info.type)) cell.classList.add('grid-rest-number');
     writeCell(cell, state.source.cell(row, column));
     element.append(cell);
   }

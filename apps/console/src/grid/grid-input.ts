@@ -1,6 +1,5 @@
-import { columnX, gridSize, type GridPoint, pointAt } from './grid-state.ts';
+import { columnX, extendTo, type GridPoint, gridSize, moveSelection, pointAt, selectCell } from './grid-state.ts';
 import type { GridView } from './grid-view.ts';
-import { extendTo, moveSelection, selectCell } from './selection.ts';
 
 /** What a key or a click asks for, other than to move. */
 export type GridCommand = 'open' | 'copy' | 'copy-with-heads' | 'go-to' | 'sort' | 'filter';
@@ -51,7 +50,7 @@ function commandOf({ key, shiftKey }: KeyboardEvent, isControl: boolean): GridCo
     switch (key) {
       case 'c':
       case 'C':
-        // A text that the user has selected in a cell is copied by the browser.
+        // The browser copies a selected text of a cell.
         if (getSelection()?.isCollapsed === false) return undefined;
         return shiftKey ? 'copy-with-heads' : 'copy';
       case 'g':
@@ -122,7 +121,7 @@ function start(view: GridView, { area, row, column }: GridPoint, isExtended: boo
   }
   const isHead = area !== 'gutter';
   const isGutter = area !== 'head';
-  // What is selected starts at the visible end, so that the view does not move.
+  // The selection starts at the visible end: the view does not move.
   state.selection = {
     row: isHead ? 0 : row,
     column: isGutter ? 0 : column,

@@ -1,20 +1,23 @@
-import type { RowSource } from '../rows/row-source.ts';
+import { type RowSource, visibleText } from '../rows/row-source.ts';
 import { cellId, markSelected, writeAtRest } from './at-rest.ts';
-import { growColumns, measureColumn, measureNew } from './fit-columns.ts';
 import {
+  clamp,
   columnX,
+  contentFromScroll,
   createGridState,
   gridSize,
   type GridState,
   gutterPx,
   HEAD_PX,
+  isCompressed,
+  scrollFromContent,
   scrollSizes,
+  type Selection,
+  sizeText,
+  spacerPx,
   visibleRange,
 } from './grid-state.ts';
-import { createPainter, type Painter } from './paint.ts';
-import { clamp, contentFromScroll, isCompressed, scrollFromContent, spacerPx } from './scroll-map.ts';
-import type { Selection } from './selection.ts';
-import { createThemeProbe, type ThemeProbe } from './theme.ts';
+import { createPainter, createThemeProbe, type Painter, type ThemeProbe } from './paint.ts';
 
 /** The layer for screen readers is written this long after the last move. */
 const REST_MS = 120;
@@ -26,7 +29,7 @@ export interface GridView {
   readonly id: string;
   readonly state: GridState;
   readonly element: HTMLElement;
-  /** The element that scrolls, has the focus and is the grid for screen readers. */
+  /** The scrolling element. It has the focus and is the grid for screen readers. */
   readonly scroller: HTMLElement;
   /** Paints again before the next frame. */
   repaint(): void;
@@ -53,7 +56,7 @@ interface Parts {
   restTimer: ReturnType<typeof setTimeout> | undefined;
   /** When the layer at rest may be written. */
   restAtMs: number;
-  /** The frame that writes the next part of the layer at rest. */
+  /** The next frame of the layer at rest. */
   restFrame: number;
   lastScrollTop: number;
   /** Until then scroll events come from the wheel or a finger, and move by their pixels. */
@@ -203,7 +206,7 @@ function paint(parts: Parts): void {
 
 function writeRest(parts: Parts): void {
   const { state, rest, id, scroller } = parts;
-  // The timer is not started again by every frame, which would be a cost of each.
+  // Starting the timer again would be a cost of every frame.
   const leftMs = parts.restAtMs - performance.now();
   parts.restTimer = leftMs > 0 ? setTimeout(() => writeRest(parts), leftMs) : undefined;
   if (leftMs > 0) return;
@@ -296,4 +299,52 @@ function reveal(parts: Parts, row: number, column: number): void {
   else if (right > state.width) scroller.scrollLeft += Math.min(right - state.width, x - gutter);
   state.left = scroller.scrollLeft;
   repaint(parts);
+}
+
+/** What the widths of columns come from. */
+interface Fitted {
+  readonly state: GridState;
+  readonly painter: Painter;
+}
+
+/** Sets the widths of columns whose first cells have come; true if one has changed. */
+function measureNew(parts: Fitted, first: number, last: number): boolean {
+  const { widths } = parts.state;
+  const before = widths.totalPx;
+  for (let column = first; column <= last; column += 1) if (!widths.isMeasured(column)) measureColumn(parts, column);
+  return widths.totalPx !== before;
+}
+
+/** Fits a column to its first cells in view. */
+function measureColumn(parts: Fitted, column: number): void {
+  const info = parts.state.source.columns[column];
+  const textPx = textWidth(parts, column);
+  if (info === undefined || textPx === undefined) return;
+  const { painter } = parts;
+  parts.state.widths.fit(column, Math.max(textPx, painter.measure(visibleText(info.name)), painter.measure(info.type)));
+}
+
+/** The width of the widest text of a column in view; undefined if none is loaded. */
+function textWidth({ state, painter }: Fitted, column: number): number | undefined {
+  const range = visibleRange(state);
+  if (range === undefined) return undefined;
+  let width: number | undefined;
+  for (let row = range.firstRow; row <= range.lastRow; row += 1) {
+    const cell = state.source.cell(row, column);
+    if (cell === undefined) continue;
+    width = Math.max(width ?? 0, painter.measure(cell.text) + painter.measure(sizeText(cell)));
+  }
+  return width;
+}
+
+/** Widens the columns in view whose texts are now longer than those they were fitted to; true if one has changed. */
+function growColumns(parts: Fitted): boolean {
+  const { widths } = parts.state;
+  const range = visibleRange(parts.state);
+  const before = widths.totalPx;
+  for (let column = range?.firstColumn ?? 0; column <= (range?.lastColumn ?? -1); column += 1) {
+    const textPx = textWidth(parts, column);
+    if (textPx !== undefined) widths.grow(column, textPx);
+  }
+  return widths.totalPx !== before;
 }

@@ -3,15 +3,12 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { describeFrame, keepRequest } from '@svc/client/internal';
 import type { AppState } from '../state/app-state.ts';
-import { canQuery, hasLocalSql, mayWrite } from '../state/permissions.ts';
-import { SAMPLE_HANDLE, SAMPLE_SQL } from '../state/sample-data.ts';
+import { canQuery, hasLocalSql, mayWrite } from '../state/server-state.ts';
 import type { FrameTab } from '../state/tabs.ts';
-import { CopyButton } from './CopyButton.tsx';
-import { ErrorBox } from './ErrorBox.tsx';
-import { Icon } from './Icon.tsx';
-import { Key } from './Key.tsx';
-import { toError } from '../state/to-error.ts';
-import { curlToken } from './curl-token.ts';
+import { CopyButton, ErrorBox } from '../widgets/ErrorBox.tsx';
+import { Icon } from '../widgets/Icon.tsx';
+import { Key } from '../widgets/Key.tsx';
+import { toError } from '../api/api.ts';
 
 /** What is shown without a tab: what can be done next. */
 export function EmptyServer({ app }: { readonly app: AppState }): JSX.Element {
@@ -102,7 +99,7 @@ function NoEngine(): JSX.Element {
   return <p>This server has no SQL engine: its frames can be read, uploaded and downloaded.</p>;
 }
 
-/** The tab of a query that a server without an SQL engine cannot run: a link may have opened it. */
+/** The tab of a query at a server without an SQL engine: a link may have opened it. */
 export function NoEditor(): JSX.Element {
   return (
     <div class="empty">
@@ -111,7 +108,7 @@ export function NoEditor(): JSX.Element {
   );
 }
 
-/** A frame that was dropped or has expired, one of a link that this server does not have, or one that is not read yet. */
+/** A dropped, expired or unknown frame, or one the server has not read yet. */
 export function MissingFrame({ app, tab }: { readonly app: AppState; readonly tab: FrameTab }): JSX.Element {
   if (!app.hasFrames.value) return <div class="empty" aria-busy="true" />;
   const unread = app.frames.value.find(({ handle }) => handle === tab.handle);
@@ -129,7 +126,7 @@ export function MissingFrame({ app, tab }: { readonly app: AppState; readonly ta
   );
 }
 
-/** A frame that is listed without its columns: the server reads its file now, and the list has them then. */
+/** Lets the server read the file of a frame listed without columns; then the list has them. */
 function UnreadFrame({ app, handle }: { readonly app: AppState; readonly handle: string }): JSX.Element {
   const error = useSignal<Error | undefined>(undefined);
   useEffect(() => {
@@ -138,4 +135,24 @@ function UnreadFrame({ app, handle }: { readonly app: AppState; readonly handle:
       .catch((thrown: unknown) => (error.value = toError(thrown)));
   }, [app, handle, error]);
   return error.value ? <ErrorBox error={error.value} /> : <div class="empty" aria-busy="true" />;
+}
+
+/** The handle of the sample data. */
+export const SAMPLE_HANDLE = 'ticks';
+
+/** A million made-up trades of a day: a time, texts, numbers, and some nulls. */
+export const SAMPLE_SQL = `select
+  i as id,
+  timestamp '2026-01-05 00:00:00' + to_microseconds(i * 86400) as ts,
+  ['Amsterdam', 'Frankfurt', 'London', 'Zurich'][cast(hash(i) % 4 as integer) + 1] as venue,
+  round(100 + 6 * sin(i / 130000) + 2 * sin(i / 31000) + 0.7 * sin(i / 4100) + 0.3 * sin(i / 777)
+    + (hash(i * 7) % 1000) / 2500, 2) as price,
+  round(0.01 + (hash(i * 13) % 10000) * (hash(i * 17) % 10000) / 8000000, 3) as size,
+  case when hash(i * 3) % 2 = 0 then 'buy' else 'sell' end as side,
+  case when hash(i * 5) % 50 > 0 then cast(hash(i * 11) % 9000 + 1000 as integer) end as trader
+from range(1, 1000001) as numbers(i)`;
+
+/** The option of curl with the token, if the server wants one; the token itself is never shown. */
+export function curlToken(app: AppState): string {
+  return app.info.value?.authentication.isRequired ? ' -H "Authorization: Bearer $SVC_TOKEN"' : '';
 }

@@ -1,13 +1,13 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { ColumnInfo, ListedFrame } from '../api/types.ts';
+import type { ColumnInfo, ListedFrame } from '../api/api.ts';
 import type { AppState } from '../state/app-state.ts';
 import { formatBytes, formatCount, timeLeft } from '../state/format.ts';
 import { quoteName } from '../state/quote-name.ts';
-import { visibleText } from '../rows/visible-text.ts';
-import { Icon } from './Icon.tsx';
-import { useNow } from './use-now.ts';
-import { hasLocalSql } from '../state/permissions.ts';
+import { visibleText } from '../rows/row-source.ts';
+import { Icon, IconButton } from '../widgets/Icon.tsx';
+import { useNow } from '../widgets/hooks.ts';
+import { hasLocalSql } from '../state/server-state.ts';
 
 /** How many columns of a frame the list shows. */
 const MAX_COLUMNS = 200;
@@ -47,15 +47,13 @@ export function FrameItem(props: {
         <TimeLeft app={app} frame={frame} />
       </button>
       {hasLocalSql(app.info.value) && (
-        <button
-          type="button"
-          class="quiet query"
+        <IconButton
+          icon="code"
+          look="query"
+          label={`Query ${frame.handle}`}
           title={`Query ${frame.handle}`}
-          aria-label={`Query ${frame.handle}`}
           onClick={() => app.openQuery(`select *\nfrom ${quoteName(frame.handle)}\nlimit 1000`, 'local')}
-        >
-          <Icon name="code" />
-        </button>
+        />
       )}
       <div id={columnsId} hidden={!isOpen.value}>
         {isOpen.value && (frame.columns ? <ColumnList columns={frame.columns} /> : <p class="nothing">Not read yet</p>)}
@@ -65,7 +63,7 @@ export function FrameItem(props: {
 }
 
 function TimeLeft({ app, frame }: { readonly app: AppState; readonly frame: ListedFrame }): JSX.Element | null {
-  const left = timeLeft(frame.expires, useNow(frame.expires !== null) + app.clockAheadMs.value);
+  const left = timeLeft(frame.expires, useNow(frame.expires === null ? undefined : 1000) + app.clockAheadMs.value);
   return left === undefined ? null : (
     <span class="expires" title={`Expires in ${left}`}>
       <Icon name="clock" />

@@ -1,30 +1,38 @@
-import { useSignal } from '@preact/signals';
-import type { ComponentChildren, JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useCommands } from '../widgets/hooks.ts';
+import { effect, useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect, useMemo } from 'preact/hooks';
 import type { ChartPaneProps } from '../chart/ChartPane.tsx';
-import type { FrameInfo } from '../api/types.ts';
+import type { FrameInfo } from '../api/api.ts';
 import type { AppState } from '../state/app-state.ts';
 import { countOf, formatBytes } from '../state/format.ts';
 import type { FrameTab } from '../state/tabs.ts';
-import type { SummaryPaneProps } from '../summary/SummaryPane.tsx';
-import { FrameRows } from './FrameRows.tsx';
-import { Icon } from './Icon.tsx';
-import { Key } from './Key.tsx';
-import { lazy } from './lazy.tsx';
-import { useCommands } from './use-commands.ts';
-import { viewPanelId, ViewTabs, viewTabId, type ViewChoice } from './ViewTabs.tsx';
-import { hasLocalSql } from '../state/permissions.ts';
-import { quotedName } from '../state/quote-name.ts';
+import type { SummaryPaneProps } from '../chart/SummaryPane.tsx';
+import { Icon } from '../widgets/Icon.tsx';
+import { Key } from '../widgets/Key.tsx';
+import { lazy } from '../widgets/lazy.tsx';
+import { type ViewChoice, ViewPanel, ViewTabs } from '../widgets/ViewTabs.tsx';
+import { hasLocalSql } from '../state/server-state.ts';
+import { quotedName, quoteName } from '../state/quote-name.ts';
+import { Grid, type GridActions, sqlActions } from '../grid/Grid.tsx';
+import { createFrameRows } from '../rows/frame-rows.ts';
+import type { RowSource } from '../rows/row-source.ts';
+import { runNewQuery } from './run-tab.ts';
 
 interface PaneProps {
   readonly app: AppState;
   readonly tab: FrameTab;
 }
 
+interface FrameProps extends PaneProps {
+  /** The version on the page. */
+  readonly frame: FrameInfo;
+}
+
 const InfoPane = lazy<{ app: AppState; frame: FrameInfo }>(async () => (await import('./InfoPane.tsx')).InfoPane);
 const MissingFrame = lazy<PaneProps>(async () => (await import('./EmptyServer.tsx')).MissingFrame);
 const ChartPane = lazy<ChartPaneProps>(async () => (await import('../chart/ChartPane.tsx')).ChartPane);
-const SummaryPane = lazy<SummaryPaneProps>(async () => (await import('../summary/SummaryPane.tsx')).SummaryPane);
+const SummaryPane = lazy<SummaryPaneProps>(async () => (await import('../chart/SummaryPane.tsx')).SummaryPane);
 
 const VIEWS: readonly ViewChoice[] = [
   { view: 'rows', title: 'Rows' },
@@ -43,8 +51,8 @@ export function FramePane({ app, tab }: PaneProps): JSX.Element {
   return <PresentFrame app={app} tab={tab} frame={frame} />;
 }
 
-/** The version that was opened is shown until the user asks for the newer one: rows of two are never mixed. */
-function PresentFrame({ app, tab, frame }: PaneProps & { readonly frame: FrameInfo }): JSX.Element {
+/** The opened version is shown until the user asks for the newer one: rows of two are never mixed. */
+function PresentFrame({ app, tab, frame }: FrameProps): JSX.Element {
   const opened = useSignal(frame);
   const isOutdated = opened.value.version !== frame.version;
   // When it expires and where it is can change without a new version.
@@ -111,7 +119,7 @@ function PresentFrame({ app, tab, frame }: PaneProps & { readonly frame: FrameIn
   );
 }
 
-function FrameView({ app, tab, frame }: PaneProps & { readonly frame: FrameInfo }): JSX.Element {
+function FrameView({ app, tab, frame }: FrameProps): JSX.Element {
   const source = { columns: frame.columns, from: quotedName(frame.handle), engine: 'local' as const, frame };
   if (tab.view === 'rows') return <FrameRows app={app} frame={frame} />;
   if (tab.view === 'summary') return <SummaryPane app={app} source={source} rowCount={frame.rows} />;
@@ -121,17 +129,40 @@ function FrameView({ app, tab, frame }: PaneProps & { readonly frame: FrameInfo 
   );
 }
 
-function ViewPanel({ tab, children }: { readonly tab: FrameTab; readonly children: ComponentChildren }): JSX.Element {
-  return (
-    <div
-      class="view-panel"
-      role="tabpanel"
-      id={viewPanelId(tab)}
-      aria-labelledby={viewTabId(tab, tab.view)}
-      data-area="view"
-      tabIndex={-1}
-    >
-      {children}
-    </div>
-  );
+/** The rows of a frame, from the first to the last: only those in view are loaded. */
+function FrameRows({ app, frame }: Pick<FrameProps, 'app' | 'frame'>): JSX.Element {
+  const maxRows = app.info.value?.limits.maxRows ?? null;
+  // oxlint-disable-next-line react-hooks/exhaustive-deps -- the expiry of a version can change, its rows cannot
+  const source = useMemo(() => createFrameRows(app.api, frame, maxRows), [app, frame.handle, frame.version, maxRows]);
+  useEffect(() => () => source.close(), [source]);
+  useEffect(() => follow(app, source), [app, source]);
+  return <Grid source={source} label={`Rows of ${frame.handle}`} actions={actionsOf(app, frame, source)} />;
+}
+
+/** Loads rows again when the server is back, and the list of frames when the frame was replaced. */
+function follow(app: AppState, source: RowSource): () => void {
+  let wasGone = false;
+  const stops = [
+    effect(() => {
+      const isGone = app.connection.value !== 'ready';
+      if (wasGone && !isGone && source.failure.peek() !== undefined) source.retry();
+      wasGone = isGone;
+    }),
+    effect(() => {
+      if (source.isOutdated.value) void app.refreshFrames();
+    }),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+/** The limit of queries made from the grid. */
+const QUERY_ROWS = 1000;
+
+function actionsOf(app: AppState, frame: FrameInfo, source: RowSource): GridActions {
+  if (!hasLocalSql(app.info.value)) return {};
+  const { handle, columns } = frame;
+  const rows = { from: quoteName(handle), columns, engine: 'local', limit: QUERY_ROWS } as const;
+  return sqlActions({ app, source, rows, open: (sql) => runNewQuery(app, sql) });
 }

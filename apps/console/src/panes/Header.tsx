@@ -1,13 +1,14 @@
 import type { Signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { AppState } from '../state/app-state.ts';
-import { Icon } from './Icon.tsx';
-import { Key } from './Key.tsx';
+import { Icon, IconButton } from '../widgets/Icon.tsx';
+import { Key } from '../widgets/Key.tsx';
 
 /** The line at the top: the name, the state of the connection, and what is always at hand. */
 export function Header(props: { readonly app: AppState; readonly isDrawerOpen: Signal<boolean> }): JSX.Element {
   const { app, isDrawerOpen } = props;
   const info = app.info.value;
+  const themeTitle = app.theme.value === 'dark' ? 'Light colours' : 'Dark colours';
   return (
     <header class="top">
       <button
@@ -40,33 +41,19 @@ export function Header(props: { readonly app: AppState; readonly isDrawerOpen: S
         <span>Go to…</span>
         <Key of="Ctrl+K" />
       </button>
-      <button
-        type="button"
-        class="quiet"
-        aria-label="History"
-        title="History (Alt H)"
-        onClick={() => (app.sheet.value = 'history')}
-      >
-        <Icon name="clock" />
-      </button>
-      <button
-        type="button"
-        class="quiet"
-        aria-label={app.theme.value === 'dark' ? 'Light colours' : 'Dark colours'}
-        title={app.theme.value === 'dark' ? 'Light colours' : 'Dark colours'}
+      <IconButton icon="clock" label="History" title="History (Alt H)" onClick={() => (app.sheet.value = 'history')} />
+      <IconButton
+        icon={app.theme.value === 'dark' ? 'sun' : 'moon'}
+        label={themeTitle}
+        title={themeTitle}
         onClick={() => app.toggleTheme()}
-      >
-        <Icon name={app.theme.value === 'dark' ? 'sun' : 'moon'} />
-      </button>
-      <button
-        type="button"
-        class="quiet"
-        aria-label="Keys and help"
+      />
+      <IconButton
+        icon="help"
+        label="Keys and help"
         title="Keys and help (?)"
         onClick={() => (app.sheet.value = 'help')}
-      >
-        <Icon name="help" />
-      </button>
+      />
     </header>
   );
 }

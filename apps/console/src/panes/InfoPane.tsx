@@ -2,18 +2,17 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { download } from '../api/download.ts';
 import { dropFrame, setFrameTtl } from '@svc/client/internal';
-import type { FrameInfo } from '../api/types.ts';
+import { type FrameInfo, toError } from '../api/api.ts';
 import type { AppState } from '../state/app-state.ts';
-import { formatBytes, formatCount, formatTime, timeLeft } from '../state/format.ts';
-import { mayWrite } from '../state/permissions.ts';
-import { CopyButton } from './CopyButton.tsx';
-import { visibleText } from '../rows/visible-text.ts';
-import { curlToken } from './curl-token.ts';
-import { ErrorBox } from './ErrorBox.tsx';
-import { Icon, Picture } from './Icon.tsx';
-import { useNow } from './use-now.ts';
-import { toError } from '../state/to-error.ts';
+import { formatBytes, formatCount, timeLeft } from '../state/format.ts';
+import { formatTime } from './sheets.tsx';
 import { LIFETIMES } from '../state/lifetimes.ts';
+import { mayWrite } from '../state/server-state.ts';
+import { CopyButton, ErrorBox } from '../widgets/ErrorBox.tsx';
+import { visibleText } from '../rows/row-source.ts';
+import { curlToken } from './EmptyServer.tsx';
+import { Icon, Picture } from '../widgets/Icon.tsx';
+import { useNow } from '../widgets/hooks.ts';
 
 interface PaneProps {
   readonly app: AppState;
@@ -124,7 +123,7 @@ function Downloads({ app, frame }: PaneProps): JSX.Element {
 
 function Expiry({ app, frame }: PaneProps): JSX.Element {
   const { error, isRunning, change } = useChange(app);
-  const left = timeLeft(frame.expires, useNow(frame.expires !== null) + app.clockAheadMs.value);
+  const left = timeLeft(frame.expires, useNow(frame.expires === null ? undefined : 1000) + app.clockAheadMs.value);
   return (
     <section>
       <h2>Expiry</h2>
@@ -194,7 +193,7 @@ function Drop({ app, frame }: PaneProps): JSX.Element {
 interface Change {
   /** Why the last change failed. */
   readonly error: Error | undefined;
-  /** Whether one is on its way: a second one would be refused. */
+  /** True if one is on its way: a second one would be refused. */
   readonly isRunning: boolean;
   /** Makes a change and loads the list again. */
   readonly change: (change: () => Promise<unknown>) => void;

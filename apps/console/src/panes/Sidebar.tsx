@@ -1,15 +1,14 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { ListedFrame } from '../api/types.ts';
+import type { ListedFrame } from '../api/api.ts';
 import type { AppState } from '../state/app-state.ts';
-import { filterFrames } from '../state/filter-frames.ts';
-import { mayWrite } from '../state/permissions.ts';
+import { filterFrames, mayWrite } from '../state/server-state.ts';
 import { formatCount } from '../state/format.ts';
-import { ErrorBox } from './ErrorBox.tsx';
+import { ErrorBox } from '../widgets/ErrorBox.tsx';
 import { FrameItem } from './FrameItem.tsx';
-import { Icon } from './Icon.tsx';
-import { Key } from './Key.tsx';
-import { lazy } from './lazy.tsx';
+import { Icon } from '../widgets/Icon.tsx';
+import { Key } from '../widgets/Key.tsx';
+import { lazy } from '../widgets/lazy.tsx';
 
 const TsdbTables = lazy<{ app: AppState; filter: string }>(async () => (await import('./TsdbTables.tsx')).TsdbTables);
 

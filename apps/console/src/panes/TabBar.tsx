@@ -1,13 +1,12 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { AppState } from '../state/app-state.ts';
-import { visibleLines } from '../rows/visible-text.ts';
-import { canQuery } from '../state/permissions.ts';
+import { visibleLines } from '../rows/row-source.ts';
+import { canQuery } from '../state/server-state.ts';
 import type { Tab } from '../state/tabs.ts';
-import { copyLink } from './copy-link.ts';
-import { Icon } from './Icon.tsx';
+import { Icon, IconButton } from '../widgets/Icon.tsx';
 
-/** The open tabs. It is a list of buttons and not a `tablist`, because each has a second button that closes it. */
+/** The open tabs. It is a list of buttons and not a `tablist`, because each has a second button to close it. */
 export function TabBar({ app }: { readonly app: AppState }): JSX.Element {
   const list = useRef<HTMLUListElement>(null);
   const currentId = app.currentTab.value?.id;
@@ -22,26 +21,16 @@ export function TabBar({ app }: { readonly app: AppState }): JSX.Element {
         ))}
       </ul>
       {canQuery(app.info.value) && (
-        <button
-          type="button"
-          class="quiet"
-          aria-label="New query"
-          title="New query (Alt T)"
-          onClick={() => app.openQuery('')}
-        >
-          <Icon name="plus" />
-        </button>
+        <IconButton icon="plus" label="New query" title="New query (Alt T)" onClick={() => app.openQuery('')} />
       )}
       {currentId !== undefined && (
-        <button
-          type="button"
-          class="quiet link"
-          aria-label="Copy a link to this tab"
+        <IconButton
+          icon="link"
+          look="link"
+          label="Copy a link to this tab"
           title="Copy a link to this tab (Alt L)"
           onClick={() => copyLink(app)}
-        >
-          <Icon name="link" />
-        </button>
+        />
       )}
     </nav>
   );
@@ -84,4 +73,11 @@ function TabItem(props: { readonly app: AppState; readonly tab: Tab; readonly is
       </button>
     </li>
   );
+}
+
+/** Copies a link to the current tab. The first rows do not wait for its code. */
+export function copyLink(app: AppState): void {
+  import('./share-link.ts')
+    .then(({ makeLink }) => makeLink(app))
+    .catch(() => app.notify('The link could not be made.'));
 }

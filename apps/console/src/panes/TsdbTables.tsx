@@ -1,15 +1,14 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { readTsdbColumns, readTsdbTables } from '../api/tsdb-tables.ts';
-import type { ColumnInfo } from '../api/types.ts';
+import { type Api, type ColumnInfo, toError } from '../api/api.ts';
 import type { AppState } from '../state/app-state.ts';
 import { formatCount } from '../state/format.ts';
-import { visibleText } from '../rows/visible-text.ts';
-import { quoteName } from '../state/quote-name.ts';
+import { visibleText } from '../rows/row-source.ts';
+import { quotedText, quoteName } from '../state/quote-name.ts';
 import { ColumnList } from './FrameItem.tsx';
-import { Icon } from './Icon.tsx';
-import { toError } from '../state/to-error.ts';
+import { Icon, IconButton } from '../widgets/Icon.tsx';
+import { askTable } from '../api/statements.ts';
 
 /** The tables of the time-series database behind the server, if there is one. */
 export function TsdbTables({ app, filter }: { readonly app: AppState; readonly filter: string }): JSX.Element | null {
@@ -41,15 +40,7 @@ export function TsdbTables({ app, filter }: { readonly app: AppState; readonly f
       <h2 id="tsdb-title">
         TSDB
         <span class="count">{formatCount(found.length)}</span>
-        <button
-          type="button"
-          class="quiet"
-          aria-label="Load the tables again"
-          title="Load again"
-          onClick={() => load()}
-        >
-          <Icon name="refresh" />
-        </button>
+        <IconButton icon="refresh" label="Load the tables again" title="Load again" onClick={() => load()} />
       </h2>
       {failure.value && <p class="nothing">{failure.value.message}</p>}
       <ul>
@@ -69,7 +60,7 @@ function TableItem({ app, name }: { readonly app: AppState; readonly name: strin
     if (!isOpen.value) return;
     readTsdbColumns(app.api, name).then(
       (found) => (columns.value = found),
-      (error: unknown) => app.notify(error instanceof Error ? error.message : String(error)),
+      (error: unknown) => app.notify(toError(error).message),
     );
   };
   return (
@@ -93,4 +84,21 @@ function TableItem({ app, name }: { readonly app: AppState; readonly name: strin
       {isOpen.value && <ColumnList columns={columns.value} />}
     </li>
   );
+}
+
+const MAX_TABLES = 1000;
+const MAX_COLUMNS = 1000;
+
+/** Returns the names of the tables of the time-series database, sorted. */
+export async function readTsdbTables(api: Api, signal?: AbortSignal): Promise<readonly string[]> {
+  const sql = `select table_name from tables() order by table_name limit ${MAX_TABLES}`;
+  const { rows } = await askTable(api, sql, { engine: 'tsdb', signal });
+  return rows.map(([name]) => String(name));
+}
+
+/** Returns the columns of a table of the time-series database. */
+export async function readTsdbColumns(api: Api, table: string, signal?: AbortSignal): Promise<readonly ColumnInfo[]> {
+  const sql = `select "column", type from table_columns(${quotedText(table)}) limit ${MAX_COLUMNS}`;
+  const { rows } = await askTable(api, sql, { engine: 'tsdb', signal });
+  return rows.map(([name, type]) => ({ name: String(name), type: String(type) }));
 }

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { TextRange } from '../editor/error-place.ts';
-import { isMac } from '../panes/Key.tsx';
+import type { TextRange } from '../editor/statement-at.ts';
+import { isMac } from '../widgets/Key.tsx';
 import type { AppState } from '../state/app-state.ts';
-import { isKey } from '../state/keys.ts';
+import { isKey } from '../state/commands.ts';
 import type { QueryTab } from '../state/tabs.ts';
 
 /** A plain text field in the place of the editor until its code is loaded: what is typed at once is not lost. */

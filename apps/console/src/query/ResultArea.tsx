@@ -1,26 +1,28 @@
+import { useCommands } from '../widgets/hooks.ts';
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { subqueryOf } from '../chart/relation.ts';
-import type { ChartSource } from '../chart/chart-source.ts';
-import type { GridActions } from '../grid/Grid.tsx';
-import { sqlActions } from '../grid/sql-actions.ts';
-import { ErrorBox } from '../panes/ErrorBox.tsx';
-import { Key } from '../panes/Key.tsx';
-import { lazy } from '../panes/lazy.tsx';
-import { type ViewChoice, viewPanelId, ViewTabs, viewTabId } from '../panes/ViewTabs.tsx';
+import { subqueryOf } from '../chart/chart-sql.ts';
+import type { ChartSource } from '../chart/chart-reader.ts';
+import { type GridActions, sqlActions } from '../grid/Grid.tsx';
+import { ErrorBox } from '../widgets/ErrorBox.tsx';
+import { Key } from '../widgets/Key.tsx';
+import { lazy } from '../widgets/lazy.tsx';
+import { type ViewChoice, ViewPanel, ViewTabs } from '../widgets/ViewTabs.tsx';
 import type { AnswerRows } from '../rows/answer-rows.ts';
 import type { AppState } from '../state/app-state.ts';
 import type { QueryTab } from '../state/tabs.ts';
-import { DownloadMenu } from './DownloadMenu.tsx';
-import type { Answer } from './run.ts';
-import { answerText, incompleteText } from './run-text.ts';
+import { type Answer, answerText, incompleteText, type RunRequest } from './run.ts';
 import type { QuerySession } from './session.ts';
 import { uniqueId } from '@svc/client/internal';
+import { useRef } from 'preact/hooks';
+import { Icon } from '../widgets/Icon.tsx';
+import { downloadAnswer, type DownloadFormat, downloadFormats } from '../api/download.ts';
+import { toError } from '../api/api.ts';
 
 const Grid = lazy(async () => (await import('../grid/Grid.tsx')).Grid);
 const ChartPane = lazy(async () => (await import('../chart/ChartPane.tsx')).ChartPane);
-const SummaryPane = lazy(async () => (await import('../summary/SummaryPane.tsx')).SummaryPane);
-const PlanPane = lazy(async () => (await import('../plan/PlanPane.tsx')).PlanPane);
+const SummaryPane = lazy(async () => (await import('../chart/SummaryPane.tsx')).SummaryPane);
+const PlanPane = lazy(async () => (await import('../chart/PlanPane.tsx')).PlanPane);
 
 const VIEWS: readonly ViewChoice[] = [
   { view: 'rows', title: 'Rows' },
@@ -29,19 +31,25 @@ const VIEWS: readonly ViewChoice[] = [
   { view: 'plan', title: 'Plan' },
 ];
 
-/** What became of the last statement: its error, and the last answer in the view that is chosen. */
-export function ResultArea(props: {
+/** What the parts of a query tab share. */
+export interface QueryParts {
   readonly app: AppState;
   readonly tab: QueryTab;
   readonly session: QuerySession;
+}
+
+/** Undefined if there is nothing to keep. */
+export interface KeepProps {
   readonly onKeep: (() => void) | undefined;
-}): JSX.Element {
-  const { app, tab, session, onKeep } = props;
+}
+
+/** The outcome of the last statement: its error, and the last answer in the chosen view. */
+export function ResultArea({ app, tab, session, onKeep }: QueryParts & KeepProps): JSX.Element {
   const state = session.runner.state.value;
   const answer = session.runner.answer.value;
   const downloadError = useSignal<Error | undefined>(undefined);
   const error = state.kind === 'failed' ? state.error : downloadError.value;
-  // The answer of an earlier statement stays, but must not look like that of the last one.
+  // The answer of an earlier statement stays, but must not look like the last one's.
   const isOld = answer !== undefined && state.kind !== 'idle' && state.request !== answer.request;
   return (
     <>
@@ -62,16 +70,9 @@ export function ResultArea(props: {
         )}
       </div>
       {answer && tab.view !== 'plan' && <Incomplete answer={answer} onKeep={onKeep} />}
-      <div
-        class={isOld ? 'view-panel old' : 'view-panel'}
-        role="tabpanel"
-        id={viewPanelId(tab)}
-        aria-labelledby={viewTabId(tab, tab.view)}
-        data-area="view"
-        tabIndex={-1}
-      >
+      <ViewPanel tab={tab} look={isOld ? 'old' : ''}>
         <ResultView app={app} tab={tab} session={session} />
-      </div>
+      </ViewPanel>
     </>
   );
 }
@@ -82,9 +83,8 @@ function AnswerFacts({ answer, isOld }: { readonly answer: Answer; readonly isOl
   return <span class="facts">{isOld ? `Earlier answer: ${text}` : text}</span>;
 }
 
-/** Says that rows are missing, and how to see them. */
-function Incomplete(props: { readonly answer: Answer; readonly onKeep: (() => void) | undefined }): JSX.Element | null {
-  const { answer, onKeep } = props;
+/** Says if rows are missing, and how to see them. */
+function Incomplete({ answer, onKeep }: KeepProps & { readonly answer: Answer }): JSX.Element | null {
   const text = incompleteText(answer.end, answer.rows.rowCount.value);
   if (text === undefined) return null;
   return (
@@ -99,12 +99,7 @@ function Incomplete(props: { readonly answer: Answer; readonly onKeep: (() => vo
   );
 }
 
-function ResultView(props: {
-  readonly app: AppState;
-  readonly tab: QueryTab;
-  readonly session: QuerySession;
-}): JSX.Element {
-  const { app, tab, session } = props;
+function ResultView({ app, tab, session }: QueryParts): JSX.Element {
   const answer = session.runner.answer.value;
   const explained = session.explained.value;
   if (tab.view === 'plan') {
@@ -117,10 +112,10 @@ function ResultView(props: {
       <Grid key={keyOf(answer)} source={answer.rows} label={`Rows of ${tab.title}`} actions={actionsOf(app, answer)} />
     );
   }
-  // The SQL of charts and summaries reads the whole answer; rows that are all here need none.
+  // Charts and summaries run SQL over the whole answer, unless all rows are here.
   const source = sourceOf(answer);
   if (tab.view === 'summary') {
-    // An answer that was limited has more rows than are here.
+    // A limited answer has more rows than are here.
     const rowCount = source.rows?.rowCount.value;
     return <SummaryPane key={keyOf(answer)} app={app} source={source} rowCount={rowCount} />;
   }
@@ -157,4 +152,65 @@ function actionsOf(app: AppState, { request, rows }: Answer<AnswerRows>): GridAc
   if (!/^\s*(?:select|with|from|values|table|\()/i.test(sql)) return {};
   const sqlRows = { from: subqueryOf(sql), columns: rows.columns, engine };
   return sqlActions({ app, source: rows, rows: sqlRows, open: (text) => app.openQuery(text, engine) });
+}
+
+/** A button with the formats of a download of the whole answer. */
+function DownloadMenu(props: {
+  readonly app: AppState;
+  readonly request: RunRequest;
+  readonly fileName: string;
+  readonly onError: (error: Error) => void;
+}): JSX.Element {
+  const { app, request, fileName, onError } = props;
+  const details = useRef<HTMLDetailsElement>(null);
+  const isOpen = useSignal(false);
+  const open = (): void => {
+    if (!details.current) return;
+    details.current.open = true;
+    details.current.querySelector('button')?.focus();
+  };
+  const close = (): void => {
+    if (!details.current?.open) return;
+    details.current.open = false;
+    details.current.querySelector('summary')?.focus();
+  };
+  const closeOnEscape = (event: KeyboardEvent): void => {
+    if (event.key !== 'Escape' || !isOpen.value) return;
+    event.preventDefault();
+    close();
+  };
+  useCommands(app, [{ id: 'query.download', title: 'Download the answer', group: 'Query', key: 'd', run: open }], []);
+  const save = (format: DownloadFormat): void => {
+    close();
+    const { sql, engine } = request;
+    const maxRows = app.info.value?.limits.maxRows ?? null;
+    downloadAnswer(app.api, { sql, engine, format, fileName, maxRows }).catch((error: unknown) => {
+      if (error instanceof DOMException && error.name === 'AbortError') return;
+      onError(toError(error));
+    });
+  };
+  return (
+    <details
+      class="download-menu"
+      ref={details}
+      onToggle={(event) => (isOpen.value = event.currentTarget.open)}
+      onFocusOut={(event) => {
+        const next = event.relatedTarget;
+        if (next instanceof Node && !event.currentTarget.contains(next)) event.currentTarget.open = false;
+      }}
+    >
+      <summary title="Download the answer (D)" onKeyDown={closeOnEscape}>
+        <Icon name="download" /> <span>Download</span>
+      </summary>
+      <ul>
+        {downloadFormats(app.info.value, request.engine).map((format) => (
+          <li key={format.format}>
+            <button type="button" class="quiet" onKeyDown={closeOnEscape} onClick={() => save(format)}>
+              {format.format}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
 }

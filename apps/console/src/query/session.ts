@@ -1,18 +1,15 @@
 import { ClientError } from '@svc/client/internal';
 import { effect, type ReadonlySignal, signal, untracked } from '@preact/signals';
-import type { EngineName } from '../api/types.ts';
+import { type EngineName, toError } from '../api/api.ts';
 import type { Editor } from '../editor/editor.ts';
-import { errorPlace } from '../editor/error-place.ts';
-import { type Statement, statementAt } from '../editor/statement-at.ts';
+import { errorPlace, type Statement, statementAt } from '../editor/statement-at.ts';
 import { type AnswerRows, createAnswerRows } from '../rows/answer-rows.ts';
 import type { AppState } from '../state/app-state.ts';
 import type { QueryTab } from '../state/tabs.ts';
-import { createRunner, type EndState, type Runner } from './run.ts';
-import { outcomeText } from './run-text.ts';
-import type { Words } from './words.ts';
-import { toError } from '../state/to-error.ts';
+import { createRunner, type EndState, outcomeText, type Runner } from './run.ts';
+import { createWords, type Words } from '../editor/vocabulary.ts';
 
-/** What a query tab has that is not kept over a reload: its editor, with the undo history, and its last answer. */
+/** The state of a query tab until the next reload: its editor with the undo history, and its last answer. */
 export interface QuerySession {
   readonly runner: Runner<AnswerRows>;
   /** Undefined until its code is loaded. */
@@ -36,7 +33,7 @@ export interface Explained {
 }
 
 /** Creates the session of a tab. */
-export function createSession(app: AppState, words: Words, id: string): QuerySession {
+function createSession(app: AppState, words: Words, id: string): QuerySession {
   const editor = signal<Editor | undefined>(undefined);
   const editorFailure = signal<Error | undefined>(undefined);
   const explained = signal<Explained | undefined>(undefined);
@@ -132,7 +129,7 @@ function chosenStatement(editor: Editor | undefined, tab: QueryTab | undefined):
   return selected.trim() === '' ? statementAt(text, to) : { from, to, text: selected };
 }
 
-/** Puts changes of a tab that were made elsewhere into its editor. Returns the function that ends it. */
+/** Copies changes of a tab into its editor. Returns the function to end it. */
 function followTab(editor: Editor, findTab: () => QueryTab | undefined, words: Words): () => void {
   const stopText = effect(() => {
     const tab = findTab();
@@ -157,7 +154,7 @@ function report(app: AppState, state: EndState, rows: number | undefined): void 
   app.history.add({ sql, engine, ranAtMs: Date.now(), outcome, elapsedMs, ...(rows !== undefined && { rows }) });
 }
 
-/** Marks the place of an error in the editor, if the text there is still the one that ran. */
+/** Marks the place of an error in the editor, unless the text has changed since. */
 function markError(state: EndState, editor: Editor | undefined): void {
   if (state.kind !== 'failed' || editor === undefined || !(state.error instanceof ClientError)) return;
   const { position, message } = state.error;
@@ -165,4 +162,45 @@ function markError(state: EndState, editor: Editor | undefined): void {
   const isThere = editor.text().slice(from, from + sql.length) === sql;
   if (position === undefined || !isThere) return;
   editor.showError(errorPlace({ from, to: from + sql.length, text: sql }, position, engine), message);
+}
+
+/** The sessions of the query tabs. They stay when another tab is shown, and end when their tab is closed. */
+export interface QuerySessions {
+  of(tabId: string): QuerySession;
+}
+
+/** The sessions of each app. They belong to it, but only this lazily loaded part of the page knows them. */
+const byApp = new WeakMap<AppState, QuerySessions>();
+
+/** Returns the sessions of an app. */
+export function sessionsOf(app: AppState): QuerySessions {
+  const sessions = byApp.get(app) ?? createSessions(app);
+  byApp.set(app, sessions);
+  return sessions;
+}
+
+function createSessions(app: AppState): QuerySessions {
+  const words = createWords(app);
+  const byTab = new Map<string, QuerySession>();
+  effect(() => {
+    const open = new Set(app.tabs.value.map(({ id }) => id));
+    untracked(() => {
+      for (const [id, session] of byTab) {
+        if (open.has(id)) continue;
+        byTab.delete(id);
+        session.close();
+      }
+    });
+  });
+  // A page in the back-forward cache keeps its connections: its queries would run on.
+  addEventListener('pagehide', () => {
+    for (const session of byTab.values()) session.runner.cancel();
+  });
+  return {
+    of(tabId) {
+      const session = byTab.get(tabId) ?? createSession(app, words, tabId);
+      byTab.set(tabId, session);
+      return session;
+    },
+  };
 }

@@ -1,9 +1,8 @@
 import { signal } from '@preact/signals';
-import type { ColumnInfo } from '../api/types.ts';
-import type { AnswerBatch, AnswerEnd } from './answer-batch.ts';
+import type { ColumnInfo } from '../api/api.ts';
+import type { AnswerBatch, AnswerEnd } from '../api/sql-stream.ts';
 import { blockFromJson, blockFromTable, type CellBlock } from './cell-block.ts';
-import type { MemoryRows } from './memory-rows.ts';
-import type { RowSource } from './row-source.ts';
+import type { MemoryRows, RowSource } from './row-source.ts';
 
 /** The rows of an answer, in memory. They can be read while more arrive. */
 export interface AnswerRows extends RowSource, MemoryRows {
@@ -15,7 +14,7 @@ export interface AnswerRows extends RowSource, MemoryRows {
   readonly ended: { readonly value: AnswerEnd | undefined };
 }
 
-/** Creates the rows of an answer that has not begun to arrive. */
+/** Creates the rows of an answer before they arrive. */
 export function createAnswerRows(columns: readonly ColumnInfo[]): AnswerRows {
   const blocks: CellBlock[] = [];
   const starts: number[] = [];

@@ -1,5 +1,6 @@
-import type { ArrowField, DecimalType } from '../api/ipc-schema.ts';
-import type { ArrowColumn } from '../api/record-columns.ts';
+import { DECODER, EXTENSION_METADATA_KEY, TYPE_METADATA_KEY, UUID_EXTENSION } from '@svc/arrow';
+import type { ArrowColumn } from '../api/decode-arrow.ts';
+import { type ArrowField, type DecimalType, unsupported } from '../api/ipc-schema.ts';
 import {
   date32Text,
   date64Text,
@@ -29,15 +30,12 @@ export interface ArrowReader {
   readonly byteLength?: (column: ArrowColumn, index: number) => number;
 }
 
-const TYPE_KEY = 'svc:type';
-const EXTENSION_KEY = 'ARROW:extension:name';
-
 /** Returns the reader of a field. Throws if the server never sends its type. */
 export function arrowReader(field: ArrowField): ArrowReader {
   const { type, metadata } = field;
   switch (type.kind) {
     case 'dictionary':
-      return dictionaryReader(arrowReader({ ...field, type: type.values }));
+      return dictionaryReader(arrowReader({ ...field, type: type.dictionary }));
     case 'null':
       return bare(() => 'null');
     case 'bool':
@@ -45,9 +43,9 @@ export function arrowReader(field: ArrowField): ArrowReader {
     case 'int':
       return { ...bare((column, i) => String(valueAt(column, i))), number: longAt };
     case 'float':
-      return floatReader(type.bits);
+      return FLOATS[type.precision] ?? unsupported('The precision of a float');
     case 'decimal':
-      return decimalReader(type, type.scale === 0 && metadata.get(TYPE_KEY) === 'LONG128');
+      return decimalReader(type, type.scale === 0 && metadata.get(TYPE_METADATA_KEY) === 'LONG128');
     case 'date':
       return quoted(type.unit === 0 ? (c, i) => date32Text(numberAt(c, i)) : (c, i) => date64Text(longAt(c, i)));
     case 'time':
@@ -63,13 +61,13 @@ export function arrowReader(field: ArrowField): ArrowReader {
     case 'binary':
       return bytesReader(type.offsets ? sliceAt : viewAt);
     case 'fixedSizeBinary':
-      return type.stride === 16 && metadata.get(EXTENSION_KEY) === 'arrow.uuid'
+      return type.byteWidth === 16 && metadata.get(EXTENSION_METADATA_KEY) === UUID_EXTENSION
         ? UUID
-        : bytesReader(fixedAt(type.stride));
+        : bytesReader(fixedAt(type.byteWidth));
     case 'list':
-      return listReader(type.children, (column, i) => [Number(column.offsets[i]), Number(column.offsets[i + 1])]);
+      return listReader(type.children, endsAt);
     case 'fixedSizeList':
-      return listReader(type.children, (_, i) => [i * type.stride, (i + 1) * type.stride]);
+      return listReader(type.children, (_, i) => [i * type.listSize, (i + 1) * type.listSize]);
     case 'struct':
       return structReader(type.children);
     case 'map':
@@ -78,7 +76,7 @@ export function arrowReader(field: ArrowField): ArrowReader {
   return mapReader(type.children);
 }
 
-/** Returns whether a value is null, also behind a dictionary. */
+/** Returns true if a value is null, also behind a dictionary. */
 export function isNull(column: ArrowColumn, index: number): boolean {
   if (column.nullCount > 0 && !bitAt(column.validity, index)) return true;
   return column.dictionary !== undefined && isNull(...entryOf(column, index));
@@ -97,10 +95,6 @@ function entryOf(column: ArrowColumn, index: number): [ArrowColumn, number] {
   return [part.column, key - part.firstKey];
 }
 
-function unsupported(what: string): never {
-  throw new TypeError(`${what} is not supported.`);
-}
-
 const bare = (text: ArrowReader['text']): ArrowReader => ({ isQuoted: false, text });
 const quoted = (text: ArrowReader['text']): ArrowReader => ({ isQuoted: true, text });
 const valueAt = (column: ArrowColumn, index: number): number | bigint => column.values[index] ?? 0;
@@ -109,13 +103,13 @@ const longAt = (column: ArrowColumn, index: number): bigint => BigInt(valueAt(co
 const UNITS: readonly TimeUnitIndex[] = [0, 1, 2, 3];
 const unitIndex = (unit: number): TimeUnitIndex => UNITS[unit] ?? unsupported('The unit of a time');
 
-const FLOATS: Readonly<Record<number, ArrowReader>> = {
-  64: { ...bare((column, i) => doubleText(numberAt(column, i))), number: numberAt },
-  32: { ...bare((column, i) => floatText(numberAt(column, i))), number: numberAt },
-};
 const halfAt = (column: ArrowColumn, index: number): number => halfValue(numberAt(column, index));
-const HALF: ArrowReader = { ...bare((column, i) => floatText(halfAt(column, i))), number: halfAt };
-const floatReader = (bits: number): ArrowReader => FLOATS[bits] ?? HALF;
+/** By Arrow's number of the precision. */
+const FLOATS: readonly ArrowReader[] = [
+  { ...bare((column, i) => floatText(halfAt(column, i))), number: halfAt },
+  { ...bare((column, i) => floatText(numberAt(column, i))), number: numberAt },
+  { ...bare((column, i) => doubleText(numberAt(column, i))), number: numberAt },
+];
 
 /** The unit of the server's timestamps is a microsecond, or a nanosecond; longer units have only texts. */
 function timestampReader(unit: TimeUnitIndex): ArrowReader {
@@ -130,8 +124,8 @@ function timestampReader(unit: TimeUnitIndex): ArrowReader {
   };
 }
 
-function decimalReader({ bits, scale }: DecimalType, isWhole: boolean): ArrowReader {
-  const words = Math.max(1, bits / 64);
+function decimalReader({ bitWidth, scale }: DecimalType, isWhole: boolean): ArrowReader {
+  const words = Math.max(1, bitWidth / 64);
   const number = (column: ArrowColumn, i: number): bigint => wideValue(column.values, i * words, words);
   const text: ArrowReader['text'] = (column, i) => decimalText(number(column, i), scale);
   return { ...(isWhole ? bare(text) : quoted(text)), ...(scale >= 0 && { number }) };
@@ -155,7 +149,6 @@ const PERIODS: readonly ArrowReader['text'][] = [
   },
 ];
 
-const DECODER = new TextDecoder('utf-8', { ignoreBOM: true });
 const BYTES_OF_CHARACTER = 4;
 
 /** Returns the bytes of a text or binary value. */
@@ -181,30 +174,28 @@ const viewAt: BytesAt = (column, i) => {
   return bytes.subarray(start, start + length);
 };
 
-function textReader(bytesAt: BytesAt): ArrowReader {
+/** `bytesOf` returns the bytes for this many characters. */
+function longReader(
+  bytesAt: BytesAt,
+  bytesOf: (limit: number) => number,
+  textOf: (bytes: Uint8Array) => string,
+): ArrowReader {
   return {
-    isQuoted: true,
-    text: (column, i, limit) => {
-      const bytes = bytesAt(column, i);
-      // The last character may be divided: one more than the limit is read.
-      const most = (limit + 1) * BYTES_OF_CHARACTER;
-      return DECODER.decode(bytes.length > most ? bytes.subarray(0, most) : bytes);
-    },
+    ...quoted((column, i, limit) => textOf(bytesAt(column, i).subarray(0, bytesOf(limit)))),
     byteLength: (column, i) => bytesAt(column, i).length,
   };
 }
 
-function bytesReader(bytesAt: BytesAt): ArrowReader {
-  return {
-    isQuoted: true,
-    text: (column, i, limit) => {
-      const bytes = bytesAt(column, i);
-      const most = Math.ceil(limit / 4) * 3 + 3;
-      return base64Text(bytes.length > most ? bytes.subarray(0, most) : bytes);
-    },
-    byteLength: (column, i) => bytesAt(column, i).length,
-  };
-}
+const textReader = (bytesAt: BytesAt): ArrowReader =>
+  // The last character may be divided: one more than the limit is read.
+  longReader(
+    bytesAt,
+    (limit) => (limit + 1) * BYTES_OF_CHARACTER,
+    (bytes) => DECODER.decode(bytes),
+  );
+
+const bytesReader = (bytesAt: BytesAt): ArrowReader =>
+  longReader(bytesAt, (limit) => Math.ceil(limit / 4) * 3 + 3, base64Text);
 
 function base64Text(bytes: Uint8Array): string {
   let text = '';
@@ -259,15 +250,20 @@ function listReader(
 ): ArrowReader {
   const reader = arrowReader(item ?? unsupported('A list without items'));
   return nested((sink, column, index) => {
-    const [start, end] = ends(column, index);
-    sink.text += '[';
-    for (let i = start; i < end && sink.text.length <= sink.limit; i += 1) {
-      if (i > start) sink.text += ',';
-      append(sink, reader, column.children[0], i);
-    }
-    sink.text += ']';
+    appendItems(sink, ends(column, index), (i) => append(sink, reader, column.children[0], i));
   });
 }
+
+function appendItems(sink: TextSink, [start, end]: [number, number], appendItem: (index: number) => void): void {
+  sink.text += '[';
+  for (let i = start; i < end && sink.text.length <= sink.limit; i += 1) {
+    if (i > start) sink.text += ',';
+    appendItem(i);
+  }
+  sink.text += ']';
+}
+
+const endsAt = ({ offsets }: ArrowColumn, i: number): [number, number] => [Number(offsets[i]), Number(offsets[i + 1])];
 
 function structReader(fields: readonly ArrowField[]): ArrowReader {
   const members = fields.map((field) => ({ name: JSON.stringify(field.name), reader: arrowReader(field) }));
@@ -286,18 +282,14 @@ function mapReader([entries]: readonly ArrowField[]): ArrowReader {
   const [key, value] = entries?.type.kind === 'struct' ? entries.type.children.map(arrowReader) : [];
   if (key === undefined || value === undefined) return unsupported('A map without keys and values');
   return nested((sink, column, index) => {
-    const start = Number(column.offsets[index]);
-    const end = Number(column.offsets[index + 1]);
     const [keys, values] = column.children[0]?.children ?? [];
-    sink.text += '[';
-    for (let i = start; i < end && sink.text.length <= sink.limit; i += 1) {
-      sink.text += i > start ? ',[' : '[';
+    appendItems(sink, endsAt(column, index), (i) => {
+      sink.text += '[';
       append(sink, key, keys, i);
       sink.text += ',';
       append(sink, value, values, i);
       sink.text += ']';
-    }
-    sink.text += ']';
+    });
   });
 }
 

@@ -1,8 +1,6 @@
-import { type ArrowTable, decodeArrow } from '../api/decode-arrow.ts';
-import type { ArrowColumn } from '../api/record-columns.ts';
+import { type ArrowColumn, type ArrowTable, decodeArrow } from '../api/decode-arrow.ts';
 import { type ArrowReader, arrowReader, isNull } from './arrow-text.ts';
-import type { Cell } from './row-source.ts';
-import { cellOfText, MAX_CELL_CHARACTERS, NULL_CELL } from './visible-text.ts';
+import { type Cell, cellOfText, MAX_CELL_CHARACTERS, NULL_CELL } from './row-source.ts';
 
 /** Rows of some columns in memory. */
 export interface CellBlock {
@@ -16,7 +14,7 @@ export interface CellBlock {
   number(row: number, column: number): number | bigint | undefined;
 }
 
-/** Decodes an Arrow stream. Throws if it is not one, or has a type that the server never sends. */
+/** Decodes an Arrow stream. Throws if it is not one, or has a type the server never sends. */
 export function blockFromArrow(bytes: Uint8Array): CellBlock {
   return blockFromTable(decodeArrow(bytes), bytes.byteLength);
 }

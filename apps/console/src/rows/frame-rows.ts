@@ -1,25 +1,30 @@
 import { signal } from '@preact/signals';
-import type { Api } from '../api/api.ts';
-import type { FrameInfo } from '../api/types.ts';
+import { type Api, askedMs, type FrameInfo, toError } from '../api/api.ts';
 import { type CellBlock, rowsOfBlock } from './cell-block.ts';
-import { FrameReplaced, type LoadRequest, loadWindow, TooManyBytes } from './load-window.ts';
-import { createRetries } from './retries.ts';
+import {
+  createWindowPlan,
+  FrameReplaced,
+  type LoadRequest,
+  loadWindow,
+  TooManyBytes,
+  type Window,
+  type WindowPlan,
+} from './windows.ts';
 import type { Cell, CellRange, RowSource } from './row-source.ts';
-import { createWindowLoader } from './window-loader.ts';
-import { createWindowPlan, type Window, type WindowPlan } from './windows.ts';
+import { ClientError } from '@svc/client/internal';
 
 /** Browsers open six connections to a server: the others are for queries and the catalogue. */
 const MAX_REQUESTS = 3;
 const MAX_WINDOW_BYTES = 8 * 1024 * 1024;
 const MAX_CELL_BYTES = 256 * 1024 * 1024;
 const CACHE = { maxBlocks: 96, maxBytes: 24 * 1024 * 1024 };
-/** Rows around the visible ones that are loaded ahead, unless the view has jumped. */
+/** Rows around the visible ones; they are loaded ahead unless the view has jumped. */
 const AHEAD_ROWS = 128;
 
-/** A value that does not fit into a window: it opens alone. */
+/** A value too large for a window: it opens alone. */
 const LARGE_CELL: Cell = { text: '\u2026', look: 'cut' };
 
-/** Creates the rows of a frame, which come in windows when they are wanted. `maxRows` is the server's limit. */
+/** Creates the rows of a frame; windows of them are loaded on demand. `maxRows` is the server's limit. */
 export function createFrameRows(api: Api, frame: FrameInfo, maxRows: number | null): RowSource {
   const plan = createWindowPlan(frame.columns, frame.rows, maxRows);
   const blocks = createBlocks(plan);
@@ -27,11 +32,10 @@ export function createFrameRows(api: Api, frame: FrameInfo, maxRows: number | nu
   const isOutdated = signal(false);
   let range: CellRange | undefined;
   const retries = createRetries(() => loader.setPaused(false));
-  const loader = createWindowLoader({
-    maxRequests: MAX_REQUESTS,
-    isSettled: (key) => blocks.isSettled(key),
-    canJoin: (first, second) => canJoin(first, second, maxRows),
-    async load(windows, aborted) {
+  const loader = createWindowLoader(
+    blocks.isSettled,
+    (first, second) => areJoinable(first, second, maxRows),
+    async (windows, aborted) => {
       try {
         blocks.add(windows, await loadWindow(api, frame, requestFor(windows, aborted)));
         retries.succeed();
@@ -41,7 +45,7 @@ export function createFrameRows(api: Api, frame: FrameInfo, maxRows: number | nu
       }
       revision.value += 1;
     },
-  });
+  );
 
   function failed(windows: readonly Window[], error: unknown): void {
     if (error instanceof TooManyBytes) {
@@ -83,63 +87,73 @@ export function createFrameRows(api: Api, frame: FrameInfo, maxRows: number | nu
   };
 }
 
-/** The cells that are loaded. */
-interface Blocks {
-  /** Adds a block with the rows of some windows, one after the other. */
-  add(windows: readonly Window[], block: CellBlock): void;
-  /** The window has too many bytes: it is divided, or never loaded. */
-  split(window: Window): void;
-  isSettled(key: string): boolean;
-  touch(windows: readonly Window[]): void;
-  cell(row: number, column: number): Cell | undefined;
-  /** Returns the whole text of a value, null for null; undefined if it is not loaded. */
-  text(row: number, column: number): string | null | undefined;
-}
-
-function createBlocks(plan: WindowPlan): Blocks {
-  const cache = createBlockCache(CACHE);
+/** The loaded cells: blocks by window. The least recently used go first, if there are too many or too large ones. */
+function createBlocks(plan: WindowPlan) {
+  const blocks = new Map<string, CellBlock>();
+  let bytes = 0;
+  /** Windows with too many bytes at their smallest size: they are never loaded. */
   const large = new Set<string>();
   // The cells of a paint are in one or two windows: the last one is kept.
   let last: { readonly window: Window; readonly block: CellBlock } | undefined;
 
+  function set(key: string, block: CellBlock): void {
+    bytes += block.bytes - (blocks.get(key)?.bytes ?? 0);
+    blocks.delete(key);
+    blocks.set(key, block);
+    for (const [oldest, { bytes: freed }] of blocks) {
+      // The last block always stays.
+      if (blocks.size === 1 || (blocks.size <= CACHE.maxBlocks && bytes <= CACHE.maxBytes)) break;
+      blocks.delete(oldest);
+      bytes -= freed;
+    }
+  }
+
   function find(row: number, column: number): typeof last {
     if (last !== undefined && isInside(last.window, row, column)) return last;
     const window = plan.windowAt(row, column);
-    const block = cache.get(window.key);
+    const block = blocks.get(window.key);
     if (block === undefined) return undefined;
     last = { window, block };
     return last;
   }
 
   return {
-    add(windows, block) {
+    /** Adds a block with the rows of some windows, one after the other. */
+    add(windows: readonly Window[], block: CellBlock): void {
       const start = windows[0]?.firstRow ?? 0;
-      for (const { key, firstRow, lastRow } of windows) {
-        cache.set(key, rowsOfBlock(block, firstRow - start, lastRow - start));
-      }
+      for (const { key, firstRow, lastRow } of windows) set(key, rowsOfBlock(block, firstRow - start, lastRow - start));
     },
-    split(window) {
+    /** The window has too many bytes: it is divided, or never loaded. */
+    split(window: Window): void {
       if (!plan.split(window)) large.add(window.key);
       last = undefined;
     },
-    isSettled: (key) => cache.get(key) !== undefined || large.has(key),
-    touch: (windows) => {
-      for (const { key } of windows) cache.touch(key);
+    /** True if a window needs no request: it is there, or will never be. */
+    isSettled: (key: string): boolean => blocks.has(key) || large.has(key),
+    /** Marks the blocks of windows as used. */
+    touch(windows: readonly Window[]): void {
+      for (const { key } of windows) {
+        const block = blocks.get(key);
+        if (block === undefined) continue;
+        blocks.delete(key);
+        blocks.set(key, block);
+      }
     },
-    cell(row, column) {
+    cell(row: number, column: number): Cell | undefined {
       const found = find(row, column);
       if (found !== undefined) return found.block.cell(row - found.window.firstRow, column - found.window.group.first);
       return large.size > 0 && large.has(plan.windowAt(row, column).key) ? LARGE_CELL : undefined;
     },
-    text(row, column) {
+    /** Returns the whole text of a value, null for null; undefined if it is not loaded. */
+    text(row: number, column: number): string | null | undefined {
       const found = find(row, column);
       return found?.block.text(row - found.window.firstRow, column - found.window.group.first);
     },
   };
 }
 
-/** Two windows of the same columns, one below the other, that are not too many rows for the server together. */
-function canJoin(first: Window, second: Window, maxRows: number | null): boolean {
+/** True for two windows of the same columns, one below the other, if their rows are within the server's limit. */
+function areJoinable(first: Window, second: Window, maxRows: number | null): boolean {
   const rows = second.lastRow - first.firstRow + 1;
   const isBelow = second.firstRow === first.lastRow + 1 && second.level === first.level;
   return isBelow && second.group === first.group && first.level === 0 && (maxRows === null || rows <= maxRows);
@@ -166,40 +180,111 @@ function rangeAhead(range: CellRange, before: CellRange): CellRange {
     : { ...range, lastRow: range.lastRow + AHEAD_ROWS };
 }
 
-/** An LRU cache of blocks, limited by their number and their bytes. */
-interface BlockCache {
-  get(key: string): CellBlock | undefined;
-  set(key: string, block: CellBlock): void;
-  /** Marks a block as used. */
-  touch(key: string): void;
-  clear(): void;
-}
+/**
+ * Sends requests for the wanted windows, a few at a time. `load` loads one window, or two if `canJoin` allows it; it resolves
+ * when they are loaded, or cannot be.
+ */
+function createWindowLoader(
+  isSettled: (key: string) => boolean,
+  canJoin: (first: Window, second: Window) => boolean,
+  load: (windows: readonly Window[], signal: AbortSignal) => Promise<void>,
+) {
+  const running = new Map<string, AbortController>();
+  let wanted: readonly Window[] = [];
+  let wantedKeys: ReadonlySet<string> = new Set();
+  let isPaused = false;
 
-/** Creates a cache. The block that was set last always stays. */
-function createBlockCache({ maxBlocks, maxBytes }: { maxBlocks: number; maxBytes: number }): BlockCache {
-  const blocks = new Map<string, CellBlock>();
-  let bytes = 0;
+  function send(): void {
+    for (const [i, window] of wanted.entries()) {
+      if (isPaused) return;
+      if (!isMissing(window)) continue;
+      if (new Set(running.values()).size >= MAX_REQUESTS && !abortUnwanted()) return;
+      // A view over the border of two windows costs one request: the server opens the frame for each.
+      const next = wanted[i + 1];
+      void run(next !== undefined && isMissing(next) && canJoin(window, next) ? [window, next] : [window]);
+    }
+  }
+
+  const isMissing = ({ key }: Window): boolean => !isSettled(key) && !running.has(key);
+
+  /** Ends the oldest unwanted request; false if there is none. */
+  function abortUnwanted(): boolean {
+    const needed = new Set([...running].filter(([key]) => wantedKeys.has(key)).map(([, abort]) => abort));
+    const unwanted = [...running.values()].find((abort) => !needed.has(abort));
+    if (unwanted === undefined) return false;
+    forget(unwanted);
+    unwanted.abort();
+    return true;
+  }
+
+  function forget(request: AbortController): void {
+    for (const [key, abort] of running) if (abort === request) running.delete(key);
+  }
+
+  async function run(windows: readonly Window[]): Promise<void> {
+    const abort = new AbortController();
+    for (const { key } of windows) running.set(key, abort);
+    try {
+      await load(windows, abort.signal);
+    } finally {
+      forget(abort);
+    }
+    if (!abort.signal.aborted) send();
+  }
+
   return {
-    get: (key) => blocks.get(key),
-    set(key, block) {
-      bytes += block.bytes - (blocks.get(key)?.bytes ?? 0);
-      blocks.delete(key);
-      blocks.set(key, block);
-      for (const [oldest, { bytes: freed }] of blocks) {
-        if (blocks.size === 1 || (blocks.size <= maxBlocks && bytes <= maxBytes)) break;
-        blocks.delete(oldest);
-        bytes -= freed;
-      }
+    /** Replaces the wishes. Requests for others go on, unless their place is needed. */
+    want(windows: readonly Window[]): void {
+      wanted = windows;
+      wantedKeys = new Set(windows.map(({ key }) => key));
+      send();
     },
-    touch(key) {
-      const block = blocks.get(key);
-      if (block === undefined) return;
-      blocks.delete(key);
-      blocks.set(key, block);
+    /** Sends nothing until the next call with false. */
+    setPaused(value: boolean): void {
+      isPaused = value;
+      send();
     },
-    clear() {
-      blocks.clear();
-      bytes = 0;
+    close(): void {
+      isPaused = true;
+      for (const abort of running.values()) abort.abort();
+      running.clear();
     },
   };
+}
+
+const DELAYS_MS = [500, 1000, 2000, 4000];
+const MAX_DELAY_MS = 8000;
+
+/** Keeps the last failure. `again` tries again: less and less often, and not before the server allows it. */
+export function createRetries(again: () => void) {
+  const failure = signal<Error | undefined>(undefined);
+  let failures = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  function retry(): void {
+    clearTimeout(timer);
+    failure.value = undefined;
+    again();
+  }
+  return {
+    failure,
+    retry,
+    /** A temporary failure is tried again by itself. */
+    fail(error: unknown): void {
+      failure.value = toError(error);
+      clearTimeout(timer);
+      if (!isTemporary(error)) return;
+      const delayMs = DELAYS_MS[failures] ?? MAX_DELAY_MS;
+      timer = setTimeout(retry, Math.max(delayMs, askedMs(error)));
+      failures += 1;
+    },
+    succeed(): void {
+      failures = 0;
+    },
+    close: (): void => clearTimeout(timer),
+  };
+}
+
+/** The server is not there, or is busy: the same request can succeed later. */
+function isTemporary(error: unknown): boolean {
+  return error instanceof ClientError && [undefined, 429, 502, 503, 504].includes(error.status);
 }

@@ -6,21 +6,21 @@ const PER_SECOND = [1n, 1000n, 1_000_000n, 1_000_000_000n] as const;
 /** The index of a unit in Arrow: 0 seconds, 1 milliseconds, 2 microseconds, 3 nanoseconds. */
 export type TimeUnitIndex = 0 | 1 | 2 | 3;
 
-/** Whether a timestamp is one of the infinities. */
+/** True if a timestamp is one of the infinities. */
 export function isInfinite(value: bigint): boolean {
   return value === MAX_LONG || value === -MAX_LONG;
 }
 
 /** Returns the text of a timestamp: UTC, six digits, nine for nanoseconds. */
 export function timestampText(value: bigint, unit: TimeUnitIndex): string {
-  if (value === MAX_LONG) return 'infinity';
-  if (value === -MAX_LONG) return '-infinity';
+  if (isInfinite(value)) return infinityText(value > 0n);
   if (unit === 2 && value <= MAX_SAFE_MICROS && value >= -MAX_SAFE_MICROS) return microsText(Number(value));
-  const perSecond = PER_SECOND[unit];
-  const second = floorDivide(value, perSecond);
-  const day = floorDivide(second, DAY_S);
-  const fraction = fractionText(value - second * perSecond, unit);
-  return `${dayText(day)}T${clockText(second - day * DAY_S)}.${fraction}Z`;
+  const day = floorDivide(value, DAY_S * PER_SECOND[unit]);
+  return `${dayText(day)}T${timeText(value - day * DAY_S * PER_SECOND[unit], unit)}Z`;
+}
+
+function infinityText(isPositive: boolean): string {
+  return isPositive ? 'infinity' : '-infinity';
 }
 
 /** Returns the text of a date, given in days since 1970. */
@@ -30,22 +30,18 @@ function dateText(day: bigint): string {
 
 /** Returns the text of a date32 value, whose extremes are the infinities. */
 export function date32Text(day: number): string {
-  if (day === 2_147_483_647) return 'infinity';
-  return day === -2_147_483_647 ? '-infinity' : dateText(BigInt(day));
+  return Math.abs(day) === 2_147_483_647 ? infinityText(day > 0) : dateText(BigInt(day));
 }
 
 /** Returns the text of a date64 value, in milliseconds since 1970. */
 export function date64Text(ms: bigint): string {
-  if (ms === MAX_LONG) return 'infinity';
-  return ms === -MAX_LONG ? '-infinity' : dateText(floorDivide(ms, DAY_S * 1000n));
+  return isInfinite(ms) ? infinityText(ms > 0n) : dateText(floorDivide(ms, DAY_S * 1000n));
 }
 
 /** Returns the text of a time of day: six digits, nine for nanoseconds. */
 export function timeText(value: bigint, unit: TimeUnitIndex): string {
-  const size = value < 0n ? -value : value;
-  const perSecond = PER_SECOND[unit];
-  const second = size / perSecond;
-  return `${value < 0n ? '-' : ''}${clockText(second)}.${fractionText(size - second * perSecond, unit)}`;
+  const { sign, second, fraction } = clockOf(value, unit);
+  return `${sign}${clockText(second)}.${fraction.padEnd(6, '0')}`;
 }
 
 /** Returns a duration in ISO 8601. Below zero every part has the sign. */
@@ -63,14 +59,9 @@ export function periodText(months: number, days: number, time: bigint, unit: Tim
 }
 
 function clockParts(time: bigint, unit: TimeUnitIndex): string {
-  const sign = time < 0n ? '-' : '';
-  const size = time < 0n ? -time : time;
-  const perSecond = PER_SECOND[unit];
-  const second = size / perSecond;
-  const fraction = String(size - second * perSecond)
-    .padStart(unit * 3, '0')
-    .replace(/0+$/, '');
-  const rest = `${second % 60n}${unit === 0 || fraction === '' ? '' : `.${fraction}`}`;
+  const { sign, second, fraction } = clockOf(time, unit);
+  const decimals = fraction.replace(/0+$/, '');
+  const rest = `${second % 60n}${decimals === '' ? '' : `.${decimals}`}`;
   const parts = [
     [second / 3600n, 'H'],
     [(second / 60n) % 60n, 'M'],
@@ -106,12 +97,15 @@ function clockText(second: bigint): string {
   return `${String(minute / 60n).padStart(2, '0')}:${two(minute % 60n)}:${two(second % 60n)}`;
 }
 
-function fractionText(fraction: bigint, unit: TimeUnitIndex): string {
-  const digits = unit === 0 ? '' : String(fraction).padStart(unit * 3, '0');
-  return digits.padEnd(6, '0');
+/** Returns the sign of a time, its whole seconds, and the digits after them. */
+function clockOf(time: bigint, unit: TimeUnitIndex): { sign: string; second: bigint; fraction: string } {
+  const size = time < 0n ? -time : time;
+  const second = size / PER_SECOND[unit];
+  const fraction = unit === 0 ? '' : String(size % PER_SECOND[unit]).padStart(unit * 3, '0');
+  return { sign: time < 0n ? '-' : '', second, fraction };
 }
 
-/** The days that `Date` can show. */
+/** The days `Date` can show. */
 const MAX_DATE_DAY = 100_000_000n;
 
 /** Returns year, month and day of a day since 1970, in ISO 8601; years outside 0000 to 9999 in expanded form. */
@@ -120,7 +114,7 @@ function dayText(day: bigint): string {
     const text = new Date(Number(day) * 86_400_000).toISOString();
     return text.slice(0, text.indexOf('T'));
   }
-  // The calendar repeats every 400 years: the day is moved to a year that `Date` knows.
+  // The calendar repeats every 400 years: the day is moved to a year `Date` knows.
   const cycles = floorDivide(day, DAYS_OF_CYCLE);
   const [, year = '', rest = ''] = /^(\d+)(-.*)T/.exec(inCycle(day - cycles * DAYS_OF_CYCLE)) ?? [];
   const whole = BigInt(year) + cycles * 400n;

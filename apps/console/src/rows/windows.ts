@@ -1,5 +1,7 @@
-import type { ColumnInfo } from '../api/types.ts';
+import type { Api, ColumnInfo, FrameInfo } from '../api/api.ts';
 import type { CellRange } from './row-source.ts';
+import { type ClientResponse, cutOff, frameRequest } from '@svc/client/internal';
+import { blockFromArrow, blockFromJson, type CellBlock } from './cell-block.ts';
 
 const GROUP_COLUMNS = 32;
 /** The rows and columns of a window, by level: a window with too many bytes is loaded again as smaller ones. */
@@ -11,7 +13,7 @@ const LEVELS: readonly (readonly [rows: number, columns: number])[] = [
   [1, 1],
 ];
 
-/** Columns that are loaded together. */
+/** Columns of one request. */
 export interface ColumnGroup {
   readonly first: number;
   readonly last: number;
@@ -19,7 +21,7 @@ export interface ColumnGroup {
   isJson: boolean;
 }
 
-/** A rectangle of cells that is loaded with one request. */
+/** A rectangle of cells, loaded by one request. */
 export interface Window {
   readonly key: string;
   readonly level: number;
@@ -93,4 +95,98 @@ export function createWindowPlan(columns: readonly ColumnInfo[], rows: number, m
       return true;
     },
   };
+}
+
+/** The response has more bytes than a window may have. */
+export class TooManyBytes extends Error {
+  override readonly name = 'TooManyBytes';
+}
+
+/** The frame has been replaced since it was opened. */
+export class FrameReplaced extends Error {
+  override readonly name = 'FrameReplaced';
+}
+
+/** The cells of a request: rows from 0, both ends included. */
+export interface LoadRequest {
+  readonly firstRow: number;
+  readonly lastRow: number;
+  readonly group: ColumnGroup;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+}
+
+/** Loads cells of a frame: as Arrow or, if Arrow cannot be decoded, as JSON. */
+export async function loadWindow(api: Api, frame: FrameInfo, request: LoadRequest): Promise<CellBlock> {
+  if (!request.group.isJson) {
+    const loaded = await load(api, frame, 'arrow', request);
+    const block = attempt(() => blockFromArrow(loaded.bytes));
+    if (block) return whole(block, request, loaded);
+    // JSON cannot tell NaN from null: only columns in need of it are read so.
+    request.group.isJson = true;
+  }
+  const loaded = await load(api, frame, 'json', request);
+  // Few columns need it.
+  const { createJsonTableReader } = await import('../api/json-table-reader.ts');
+  return whole(blockFromJson(createJsonTableReader().push(loaded.bytes), loaded.bytes.byteLength), request, loaded);
+}
+
+/** Returns the block. Throws if rows are missing: the answer was cut off. */
+function whole(block: CellBlock, { firstRow, lastRow }: LoadRequest, { requestId }: Loaded): CellBlock {
+  if (block.rows !== lastRow - firstRow + 1) throw cutOff({ requestId });
+  return block;
+}
+
+function attempt<T>(decode: () => T): T | undefined {
+  try {
+    return decode();
+  } catch {
+    return undefined;
+  }
+}
+
+/** The bytes of a response. */
+interface Loaded {
+  readonly bytes: Uint8Array;
+  readonly requestId: string;
+}
+
+async function load(
+  api: Api,
+  frame: FrameInfo,
+  format: 'arrow' | 'json',
+  { firstRow, lastRow, group, maxBytes, signal }: LoadRequest,
+): Promise<Loaded> {
+  const isAll = group.first === 0 && group.last === frame.columns.length - 1;
+  const columns = isAll ? undefined : frame.columns.slice(group.first, group.last + 1).map(({ name }) => name);
+  const rows = { offset: firstRow, limit: lastRow - firstRow + 1 };
+  const response = await api.send(frameRequest(frame.handle, format, { ...rows, columns, signal }));
+  const { headers, body, requestId } = response;
+  if (!isVersion(headers.get('etag'), frame.version)) {
+    await body.return();
+    throw new FrameReplaced('The frame has been replaced.');
+  }
+  return { bytes: await readBytes(response, maxBytes), requestId };
+}
+
+/** True if an etag names a version, compressed or not. */
+function isVersion(etag: string | null, version: string): boolean {
+  return etag === `"${version}"` || etag === `"${version}-gzip"`;
+}
+
+async function readBytes({ body }: ClientResponse, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.byteLength;
+    if (length > maxBytes) throw new TooManyBytes(`The window has more than ${maxBytes} bytes.`);
+    chunks.push(chunk);
+  }
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return bytes;
 }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { countOf, formatBytes, formatCount, formatSpan, timeLeft } from './format.ts';
-import { filterFrames } from './filter-frames.ts';
+import { filterFrames } from './server-state.ts';
 import { scoreOf } from './palette-items.ts';
 import { quoteName } from './quote-name.ts';
-import type { FrameInfo } from '../api/types.ts';
+import type { FrameInfo } from '../api/api.ts';
 
 const plain = (text: string | undefined): string | undefined => text?.replaceAll('\u202f', ' ');
 

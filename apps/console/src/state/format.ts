@@ -36,7 +36,7 @@ export function formatSpan(ms: number): string {
   ]);
 }
 
-/** Returns the two largest units of a span that are not 0. */
+/** Returns the two largest units of a span, without zeros. */
 function coarse(seconds: number, units: readonly (readonly [string, number])[]): string {
   const first = units.findIndex(([, size]) => seconds >= size);
   let rest = seconds;
@@ -50,17 +50,9 @@ function coarse(seconds: number, units: readonly (readonly [string, number])[]):
     .join(' ');
 }
 
-/** Returns how long something that expires is still there; undefined if it does not expire. */
+/** Returns the time until an expiry; undefined without one. */
 export function timeLeft(expires: string | null, nowMs: number): string | undefined {
   if (expires === null) return undefined;
   const leftMs = Date.parse(expires) - nowMs;
   return leftMs <= 0 ? 'expired' : formatSpan(Math.max(leftMs, 1000)).replace(/\.\d+/, '');
-}
-
-/** Returns a time in the reader's own zone, to the second. */
-export function formatTime(ms: number): string {
-  const date = new Date(ms);
-  const two = (value: number): string => String(value).padStart(2, '0');
-  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }

@@ -1,10 +1,10 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
-import type { EngineName } from '../api/types.ts';
+import type { EngineName } from '../api/api.ts';
 import { uniqueId } from '@svc/client/internal';
-import { ENGINES, objectFrom, oneOf } from './parse-tab.ts';
+import { ENGINES, objectFrom, oneOf } from './tabs.ts';
 import type { Store } from './store.ts';
 
-/** SQL that was run, and what became of it. */
+/** A run of SQL and its outcome. */
 export interface HistoryEntry {
   readonly id: string;
   readonly sql: string;
@@ -18,7 +18,7 @@ export interface HistoryEntry {
   readonly isStarred?: boolean;
 }
 
-/** The SQL that was run in this browser, newest first. */
+/** The SQL run in this browser, newest first. */
 export interface History {
   readonly entries: ReadonlySignal<readonly HistoryEntry[]>;
   /** Adds an entry. The same SQL on the same engine moves to the top and keeps its star. */
@@ -39,7 +39,7 @@ const MAX_STARRED = 500;
 /** Longer SQL is run but not remembered: storage of browsers is small. */
 const MAX_SQL_LENGTH = 20_000;
 
-/** Creates the history that a store keeps. */
+/** Creates the history of a store. */
 export function createHistory(first: Store): History {
   let store = first;
   const entries = signal<readonly HistoryEntry[]>(readEntries(store.read('history')));
@@ -65,7 +65,7 @@ export function createHistory(first: Store): History {
     },
     follow() {
       const saved = store.read('history');
-      // A store that keeps nothing has nothing of other pages.
+      // A store without memory has nothing of other pages.
       if (saved !== undefined) entries.value = readEntries(saved);
     },
   };
@@ -78,7 +78,7 @@ function newest(list: readonly HistoryEntry[]): readonly HistoryEntry[] {
 }
 
 const OUTCOMES: readonly HistoryEntry['outcome'][] = ['done', 'failed', 'cancelled'];
-/** The last moment of JavaScript's dates, which is also below the largest whole number. */
+/** The last moment of JavaScript's dates; it is below the largest exact integer, too. */
 const MAX_NUMBER = 8.64e15;
 
 /** Returns the valid entries of what storage had; each id once. */

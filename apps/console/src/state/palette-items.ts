@@ -12,7 +12,7 @@ export interface PaletteItem {
 
 const MAX_ITEMS = 50;
 
-/** Returns what the palette offers: tabs, frames and commands that have the letters of a text in their order. */
+/** Returns the tabs, frames and commands with the letters of a text in their order. */
 export function paletteItems(app: AppState, text: string): readonly PaletteItem[] {
   const items: readonly PaletteItem[] = [
     ...app.tabs.value

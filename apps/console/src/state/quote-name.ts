@@ -1,4 +1,4 @@
-/** A name that SQL reads the same without quotes. */
+/** A name without need of quotes. */
 const PLAIN_NAME = /^[a-z_][a-z0-9_]*$/;
 
 /** Returns a name as SQL writes it: in quotes unless it is plainly a name. */
@@ -16,7 +16,12 @@ export function quotedText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** The words that both DuckDB and Spark reserve, or that begin a statement. */
+/** Returns a name as SQL compares it: without the case of ASCII letters. */
+export function foldedName(name: string): string {
+  return name.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+/** The reserved words of DuckDB and Spark, and the first words of statements. */
 const RESERVED = new Set(
   `all analyse analyze and any array as asc asymmetric between both by case cast check collate column constraint create cross
   default deferrable delete desc describe distinct do drop else end except exists explain false fetch for foreign from full

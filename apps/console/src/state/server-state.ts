@@ -1,13 +1,11 @@
 import { type ClientError, readJson } from '@svc/client/internal';
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
-import { type Api, type ApiObserver, askedMs, isRefusal } from '../api/api.ts';
-import { type FrameList, readFrames } from '../api/frames.ts';
-import type { ListedFrame, ServerInfo } from '../api/types.ts';
+import { type Api, type ApiObserver, askedMs, isRefusal, type ListedFrame, type ServerInfo } from '../api/api.ts';
 
 /** The state of the connection: `loading` until the first answer, `signed-out` if the server wants a token. */
 export type Connection = 'loading' | 'ready' | 'gone' | 'signed-out';
 
-/** What is known about the server. It is polled; a server that is gone is asked again after longer and longer times. */
+/** The state of the server, by polling; while it is gone, with longer and longer pauses. */
 export interface ServerState {
   readonly api: Api;
   readonly connection: ReadonlySignal<Connection>;
@@ -17,20 +15,20 @@ export interface ServerState {
   readonly frames: ReadonlySignal<readonly ListedFrame[]>;
   /** False until the list has come once. */
   readonly hasFrames: ReadonlySignal<boolean>;
-  /** Why the list could not be loaded, other than by a server that is gone. */
+  /** Why the list could not be loaded, if the server is there. */
   readonly framesFailure: ReadonlySignal<ClientError | undefined>;
   /** Why the last credentials were refused; the server's error for a request without any is one, too. */
   readonly refusal: ReadonlySignal<ClientError | undefined>;
-  /** When a server that is gone is asked again, in milliseconds since 1970; undefined: it is asked now. */
+  /** When a lost server is asked again, in milliseconds since 1970; undefined: it is asked now. */
   readonly retryAtMs: ReadonlySignal<number | undefined>;
   /** How far the server's clock is ahead of this one, in milliseconds: times of the server are judged by it. */
   readonly clockAheadMs: ReadonlySignal<number>;
   readonly refresh: () => Promise<void>;
   /** Takes a token for all requests and loads everything again; it is kept in memory only. */
   readonly signIn: (token: string) => Promise<void>;
-  /** Forgets the token and everything that the server said to it. */
+  /** Forgets the token and all it gave access to. */
   readonly signOut: () => void;
-  /** Stops or goes on with polling: a page that is not seen does not ask. */
+  /** Stops or resumes polling: a hidden page does not ask. */
   readonly setVisible: (isVisible: boolean) => void;
 }
 
@@ -85,7 +83,7 @@ export function createServerState(connect: (observer: ApiObserver) => Api): Serv
     clearTimeout(timer);
     return (running ??= refreshOnce());
   }
-  /** A load that runs may have been answered before a change that the caller made: loads once more after it. */
+  /** A running load may not have the caller's change: loads once more after it. */
   async function refreshAfter(): Promise<void> {
     await running;
     await refresh();
@@ -170,7 +168,7 @@ function createLoader(api: Api, facts: ReturnType<typeof createFacts>) {
     const caller = callers;
     const isKnown = info.peek() !== undefined && connection.peek() === 'ready';
     const asked = [isKnown ? Promise.resolve(info.peek()) : readInfo(api), readFrames(api, list)] as const;
-    // An answer that came after the failure of the other would look like a server that is back.
+    // An answer after the failure of the other would look as if the server were back.
     await Promise.allSettled(asked);
     const [newInfo, newList] = await Promise.all(asked);
     if (caller !== callers) return;
@@ -189,7 +187,7 @@ function createLoader(api: Api, facts: ReturnType<typeof createFacts>) {
       info.value ??= await readInfo(api).catch(() => undefined);
       if (info.peek() !== undefined && connection.peek() !== 'signed-out') connection.value = 'ready';
     } else framesFailure.value = undefined;
-    // An answer that was cut off, or that is not of this server.
+    // A cut answer, or one of another server.
     if (connection.peek() === 'loading' || !isRefusal(thrown)) {
       if (connection.peek() !== 'signed-out') connection.value = 'gone';
     }
@@ -217,4 +215,50 @@ async function readInfo(api: Api): Promise<ServerInfo> {
   const info = await readJson<ServerInfo>(await api.send({ path: 'info' }));
   if (!Array.isArray(info.engines)) throw new TypeError('The answer says nothing about the server.');
   return info;
+}
+
+/** The list of frames, with its etag. */
+export interface FrameList {
+  readonly frames: readonly ListedFrame[];
+  readonly etag: string | undefined;
+}
+
+/** Reads the list of frames. Returns the same list if it has not changed. */
+async function readFrames(api: Api, known?: FrameList): Promise<FrameList> {
+  const response = await api.send({ path: 'frames', headers: { 'if-none-match': known?.etag }, accept: [304] });
+  if (known !== undefined && response.status === 304) return known;
+  const { frames } = await readJson<Pick<FrameList, 'frames'>>(response);
+  if (!Array.isArray(frames)) throw new TypeError('The answer has no list of frames.');
+  return { frames, etag: response.headers.get('etag') ?? undefined };
+}
+
+/** True if the server runs SQL. Until it is known, it does. */
+export function canQuery(info: ServerInfo | undefined): boolean {
+  return (info?.engines.length ?? 1) > 0;
+}
+
+/** True if the server runs SQL over its frames. Until it is known, it does not. */
+export function hasLocalSql(info: ServerInfo | undefined): boolean {
+  return info?.engines.includes('local') === true;
+}
+
+/** True if the user may change frames. Without authentication everyone may. */
+export function mayWrite(info: ServerInfo | undefined): boolean {
+  return info?.caller?.permissions.includes('write') ?? true;
+}
+
+/** Returns the frames with every word of a filter in their names or columns; those with all in their names come first. */
+export function filterFrames(frames: readonly ListedFrame[], filter: string): readonly ListedFrame[] {
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return frames;
+  const byName: ListedFrame[] = [];
+  const byColumn: ListedFrame[] = [];
+  for (const frame of frames) {
+    const handle = frame.handle.toLowerCase();
+    const hasColumn = (word: string): boolean =>
+      (frame.columns ?? []).some(({ name }) => name.toLowerCase().includes(word));
+    if (words.every((word) => handle.includes(word))) byName.push(frame);
+    else if (words.every((word) => handle.includes(word) || hasColumn(word))) byColumn.push(frame);
+  }
+  return [...byName, ...byColumn];
 }

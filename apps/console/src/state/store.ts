@@ -1,4 +1,4 @@
-/** Values that a browser keeps over a reload, by name. A browser that keeps nothing, or is full, is no failure. */
+/** Values by name, kept over a reload. If the browser keeps nothing, or is full, nothing fails. */
 export interface Store {
   read(name: string): unknown;
   write(name: string, value: unknown): void;
@@ -12,10 +12,10 @@ export interface Store {
 /** How long a value is not yet written. */
 const LATER_MS = 500;
 
-/** The part of the browser's `Storage` that is used. */
+/** A part of the browser's `Storage`. */
 export type StorageArea = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
-/** Creates a store of JSON values under a prefix; areas are read in order, the first that has the name wins, and all are written. */
+/** Creates a store of JSON values under a prefix; areas are read in order until one has the name, and all are written. */
 export function createStore(areas: readonly StorageArea[], prefix: string): Store {
   const key = (name: string): string => `${prefix}:${name}`;
   const late = new Map<string, () => unknown>();

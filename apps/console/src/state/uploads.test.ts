@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createApi } from '../api/api.ts';
-import type { FrameInfo } from '../api/types.ts';
-import { faultOf, optionsFor, uploadOf } from './upload-plan.ts';
+import { createApi, type FrameInfo } from '../api/api.ts';
+import { faultOf, optionsFor, uploadOf } from '../api/upload.ts';
 import { createUploads, type UploadJob } from './uploads.ts';
 
 describe('the options of a file', () => {

@@ -1,11 +1,9 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
-import type { Api } from '../api/api.ts';
+import { type Api, type FrameInfo, toError } from '../api/api.ts';
 import type { sendFile, Upload } from '../api/upload.ts';
-import type { FrameInfo } from '../api/types.ts';
 import { uniqueId } from '@svc/client/internal';
-import { toError } from './to-error.ts';
 
-/** An upload that runs or has ended. `storing`: all is sent, and the server works on it. */
+/** An upload, running or ended. `storing`: all is sent, and the server works on it. */
 export interface UploadJob {
   readonly id: string;
   readonly upload: Upload;
@@ -24,11 +22,11 @@ export interface Uploads {
   cancel(id: string): void;
   /** Sends a failed or cancelled one again. */
   retry(id: string): void;
-  /** Removes a job that has ended from the list. */
+  /** Removes an ended job from the list. */
   dismiss(id: string): void;
 }
 
-/** Creates the list of uploads; `ended` is called with each job that has ended. */
+/** Creates the list of uploads; `ended` is called with each ended job. */
 export function createUploads(api: Api, ended: (job: UploadJob) => void, send: typeof sendFile = sendLazily): Uploads {
   const jobs = signal<readonly UploadJob[]>([]);
   const aborts = new Map<string, AbortController>();

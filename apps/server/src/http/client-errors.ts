@@ -3,9 +3,10 @@ import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } 
 import type { Socket } from 'node:net';
 import { ERROR_CODES, ServiceError, toErrorBody } from '@svc/errors';
 import { errorResponse } from '@svc/exec-http';
+import { DEFAULT_TENANT } from '@svc/frames';
 import type { Observer } from '@svc/service';
+import { OTHER_ROUTE } from '@svc/service/internal';
 import type { Connections } from './connections.ts';
-import { reportUnrouted } from './report-unrouted.ts';
 
 /** Answers a malformed request, or one with too large a head, with the usual JSON error, and closes the connection. */
 export function answerClientErrors(server: Server, connections: Connections, observe: Observer): void {
@@ -24,7 +25,7 @@ export function answerClientErrors(server: Server, connections: Connections, obs
   });
 }
 
-/** Refuses a request and closes its connection, which cannot be parsed any further. */
+/** Refuses a request and closes its connection: nothing more can be parsed. */
 export function refuseAndClose(response: ServerResponse, error: ServiceError, observe: Observer): void {
   const { status, headers, body } = closingResponse(error, { observe, socket: response.socket, request: response.req });
   response.writeHead(status, headers).end(body);
@@ -49,7 +50,7 @@ function errorOf({ code }: NodeJS.ErrnoException): ServiceError {
   return new ServiceError('invalid_argument', 'The request is not valid HTTP/1.1.');
 }
 
-/** A request that is refused, and the observer of that. */
+/** A refused request, and its observer. */
 interface Refused {
   readonly observe: Observer;
   readonly socket: Socket | null;
@@ -81,9 +82,55 @@ function closingResponse(
   return { status, headers, body };
 }
 
-/** Reports a refused request and returns the bytes of its response, which closes the connection. */
+/** Reports a refused request and returns the bytes of its response, with the end of the connection. */
 export function rawResponse(error: ServiceError, refused: Refused): string {
   const { status, headers, body } = closingResponse(error, refused);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body.toString()].join('\r\n');
 }
+
+/** A request answered without the endpoints. */
+export interface UnroutedRequest {
+  readonly requestId: string;
+  readonly status: number;
+  /** Undefined if the request is not refused. */
+  readonly error?: ServiceError;
+  /** The length of the body of the response. */
+  readonly bytes: number;
+  /** Undefined if the request could not be parsed. */
+  readonly request?: Pick<IncomingMessage, 'headers' | 'method' | 'url'> | undefined;
+  readonly socket: Pick<Socket, 'remoteAddress' | 'remotePort'> | undefined;
+}
+
+/** Reports the start and the end of a request without an endpoint, such as one in another protocol. */
+export function reportUnrouted(observe: Observer, unrouted: UnroutedRequest): void {
+  const { requestId, status, error, bytes, request, socket } = unrouted;
+  const { method = '', url = '', headers } = request ?? {};
+  const { remoteAddress: address, remotePort } = socket ?? {};
+  observe({ kind: 'request_started', requestId, protocol: 'http' });
+  observe({
+    kind: 'request_answered',
+    requestId,
+    tenant: DEFAULT_TENANT,
+    caller: undefined,
+    protocol: 'http',
+    route: OTHER_ROUTE,
+    method,
+    status,
+    durationMs: 0,
+    firstByteMs: 0,
+    requestBytes: 0,
+    responseBytes: bytes,
+    rows: undefined,
+    format: undefined,
+    error,
+    details: {
+      client: address === undefined ? undefined : { address, connection: String(remotePort) },
+      userAgent: headers?.['user-agent']?.slice(0, MAX_LENGTH),
+      operation: `${method} ${url.split('?', 1)[0]?.slice(0, MAX_LENGTH)}`.trim(),
+    },
+  });
+}
+
+/** Longer texts are cut in the log. */
+const MAX_LENGTH = 200;

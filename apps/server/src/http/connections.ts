@@ -10,7 +10,7 @@ export interface RunningRequest {
   readonly response: ServerResponse;
 }
 
-/** Whether the server waits for the body of a request: no response has started, and all that arrived is read. */
+/** True if the server waits for the body of a request: no response has started, and everything so far is read. */
 export function awaitsBody({ request, response }: RunningRequest): boolean {
   return !response.headersSent && !request.complete && request.readableLength === 0 && !request.isPaused();
 }
@@ -31,15 +31,15 @@ export interface Connections {
   answer(request: IncomingMessage, response: ServerResponse): void;
   /** Runs a task after all earlier requests of the connection are answered; never if the connection closes first. */
   whenAnswered(socket: Socket, task: () => void): void;
-  /** Whether the body of a request is still arriving. */
+  /** The body of a request is still arriving. */
   isReceiving(socket: Socket): boolean;
-  /** Whether the connection is paused because too many requests are queued on it. */
+  /** The connection is paused because too many requests are queued on it. */
   isPaused(socket: Socket): boolean;
-  /** From now on, connections are closed after their responses, and clients see that in the header `Connection`. */
+  /** From now on, connections are closed after their responses. Clients see it in the header `Connection`. */
   drain(): void;
   /**
-   * Closes the connections that have had no request for `idleMs`. A younger one may have a request on its way. Node's
-   * `closeIdleConnections` also cuts responses that have ended and wait for their client to read them.
+   * Closes the connections without a request for `idleMs`. A younger one may have a request on its way. Node's
+   * `closeIdleConnections` also cuts finished responses before their client has read them.
    */
   endIdle(idleMs: number): void;
 }
@@ -57,20 +57,20 @@ interface Connection {
 }
 
 /**
- * The number of queued pipelined requests at which a connection is paused. Requests that Node has already received, up to
- * 64 KiB, still join the queue. A connection that is not paused notices when the client disconnects.
+ * With this many queued pipelined requests, a connection is paused. Those that Node has already received, up to 64 KiB,
+ * still join the queue. Only an open connection notices when the client disconnects.
  */
 const MAX_WAITING = 16;
 
-/** What Node reports of a head that arrives too slowly. */
+/** Node's error if a head arrives too slowly. */
 const LATE = Object.assign(new Error('The head is late.'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
 
-/** Requests that start in a turn of the event loop: few, because Node accepts one connection in a turn. */
+/** Requests to start in a turn of the event loop: few, because Node accepts one connection in a turn. */
 const TURN_REQUESTS = 8;
 
 /**
- * Requests of one caller wait for each other, and not for those of others. The credentials are not checked yet, and a client
- * can invent many: they take turns only within their address, which clients behind a proxy share.
+ * Requests of one caller wait for each other, and not for those of others. The credentials are not checked yet, and a
+ * client can invent many: they take turns only within their address, shared by all clients of a proxy.
  */
 function groupsOf({ headers, socket }: IncomingMessage): Groups {
   return [socket.remoteAddress ?? '', headers.authorization ?? ''];
@@ -124,7 +124,7 @@ export function serveInOrder(
       connection.running = undefined;
       connection.idleSince = performance.now();
       connection.idleBytes = socket.bytesRead;
-      // Yields to the event loop between requests, so that other connections make progress.
+      // Yields to the event loop between requests, for the other connections.
       if (connection.waiting.length > 0) setImmediate(() => startNext(socket, connection));
     });
     turns.start(
@@ -140,7 +140,7 @@ export function serveInOrder(
     inFlight += 1;
     response.once('close', () => (inFlight -= 1));
     if (!isDraining) return listener(request, response);
-    // The requests that arrived together with it are queued first.
+    // The requests of the same packet are queued first.
     setImmediate(() => {
       closeAfter(connection, running);
       listener(request, response);
@@ -187,7 +187,7 @@ function countAccepted(server: Server): () => number {
   return () => count;
 }
 
-/** Makes a response the last one of its connection. Requests that are queued behind it are answered first. */
+/** Makes a response the last one of its connection. Requests queued behind it are answered first. */
 function closeAfter({ waiting }: Connection, running: RunningRequest | undefined): void {
   if (running === undefined || running.response.headersSent || waiting.length > 0) return;
   running.response.setHeader('connection', 'close');
@@ -234,4 +234,54 @@ function startNext(socket: Socket, connection: Connection): void {
     socket.resume();
   }
   task?.();
+}
+
+/** The state of an arriving body. */
+interface Arrival {
+  /** How long the server has waited for it. */
+  waitedMs: number;
+  /** What the connection had received when the window began. */
+  fromBytes: number;
+}
+
+/** How often to look at arriving bodies, at most. */
+const MAX_SAMPLE_MS = 1000;
+
+/**
+ * Closes connections if their body arrives too slowly: a client with a byte now and then is never idle, but occupies a
+ * connection and an upload. Only time in which the server waits for the client counts. A rate of 0 means
+ * none.
+ */
+export function endSlowBodies(
+  server: Server,
+  connections: Connections,
+  bytesPerSecond: number,
+  windowMs: number,
+): void {
+  if (bytesPerSecond === 0) return;
+  const arrivals = new WeakMap<IncomingMessage, Arrival>();
+  let sampledAtMs = performance.now();
+
+  function sample({ request }: RunningRequest, passedMs: number): void {
+    const { bytesRead } = request.socket;
+    const arrival = arrivals.get(request);
+    if (arrival === undefined) {
+      arrivals.set(request, { waitedMs: 0, fromBytes: bytesRead });
+      return;
+    }
+    arrival.waitedMs += passedMs;
+    if (arrival.waitedMs < windowMs) return;
+    if (bytesRead - arrival.fromBytes < (bytesPerSecond * arrival.waitedMs) / 1000) request.socket.destroy();
+    arrivals.set(request, { waitedMs: 0, fromBytes: bytesRead });
+  }
+
+  const timer = setInterval(
+    () => {
+      const nowMs = performance.now();
+      for (const running of connections.allRunning()) if (awaitsBody(running)) sample(running, nowMs - sampledAtMs);
+      sampledAtMs = nowMs;
+    },
+    Math.min(MAX_SAMPLE_MS, Math.ceil(windowMs / 4)),
+  ).unref();
+  server.once('close', () => clearInterval(timer));
 }

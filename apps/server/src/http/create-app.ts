@@ -1,6 +1,6 @@
 import type { Config } from '@svc/config';
 import { defaultHosts } from '@svc/config/internal';
-import { createConsoleFiles } from '@svc/console';
+import { type ConsoleFiles, type ConsoleResponse, createConsoleFiles, wantsPage } from '@svc/console';
 import { ServiceError, toServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import {
@@ -9,10 +9,14 @@ import {
   type AuthenticationKind,
   createExecApp,
   createRequestGuard,
+  type EndpointResponse,
   ENDPOINTS,
+  type EndpointTable,
   type ExecEnv,
   type Handler,
+  type HandlersOf,
   type HostInfo,
+  type RequestContext,
   type ResponseCache,
 } from '@svc/exec-http';
 import { forwardHandler } from '@svc/exec-http/internal';
@@ -20,21 +24,20 @@ import { requestIdFrom } from '@svc/frames';
 import type { Observer, Service } from '@svc/service';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { cors } from 'hono/cors';
-import { consoleHandlers, indexHandlers } from './console-endpoints.ts';
-import { reportUnrouted } from './report-unrouted.ts';
+import { reportUnrouted } from './client-errors.ts';
 import { CONSOLE_ENDPOINTS, METRICS_ENDPOINTS, OWN_ENDPOINTS, SERVER_ENDPOINTS } from './server-endpoints.ts';
 
 /** The HTTP application, as a function of a request and its Node objects. */
 export type HttpApp = (request: Request, env: ExecEnv['Bindings']) => Response | Promise<Response>;
 
-/** The state of the server that the application looks at. */
+/** The state of the server for the application. */
 export interface AppState {
-  /** Whether other parts are still starting. */
+  /** True while other parts are still starting. */
   readonly isStarting: () => boolean;
   /** The number of requests in flight. */
   readonly inFlight: () => number;
   readonly answerCache: ResponseCache;
-  /** Answers `/metrics`; undefined if that path is not here. */
+  /** Answers `/metrics`; undefined if it has another listener. */
   readonly metrics: Handler | undefined;
 }
 
@@ -68,7 +71,7 @@ export function addRoutes(
   app.route('/', createExecApp({ service, isStarting, forwardsAll, ...host, ...guarding, ...reading }));
 }
 
-/** Whether paths that are not those of this server are those of the database. */
+/** True if all other paths are those of the database. */
 function isForwardingAll({ tsdb }: Config, { hasTsdb }: Service): boolean {
   return hasTsdb && tsdb.forward === 'all';
 }
@@ -92,7 +95,7 @@ export function createMetricsApp(
   );
 }
 
-/** The address of the listener decides whether there is a check, and `http.allowed_hosts` adds names. */
+/** With a loopback listener there is a check, and `http.allowed_hosts` adds names. */
 function metricsHosts({ http, metrics }: Config): readonly string[] | undefined {
   const own = metrics.bind_address && defaultHosts(metrics.bind_address.host);
   return own && [...own, ...(http.allowed_hosts ?? [])];
@@ -122,7 +125,7 @@ function withErrors(
   });
   app.notFound((c) => answerRequest(c, endpoint, other ?? missing));
   app.onError((error, c) => refuse(c, toServiceError(error)));
-  // Not a middleware: that would cost every request more than its routing.
+  // Not a middleware: it would cost every request more than its routing.
   return (request, env) => {
     const problem = requestProblem(env.incoming) ?? tooBusy(env.incoming?.url, inFlight(), http.max_in_flight);
     if (problem === undefined) return app.fetch(request, env);
@@ -175,7 +178,7 @@ function hostInfo({ auth, http, tls, sql }: Pick<Config, 'auth' | 'http' | 'sql'
   };
 }
 
-/** Finds a problem that Node accepts, but that would make the request look like another one. */
+/** Finds a problem that Node accepts. It would make the request look like another one. */
 function requestProblem(incoming: ExecEnv['Bindings']['incoming']): ServiceError | undefined {
   if (incoming === undefined) return undefined;
   if (incoming.headers.host === undefined && incoming.httpVersion === '1.1') {
@@ -191,12 +194,12 @@ function requestProblem(incoming: ExecEnv['Bindings']['incoming']): ServiceError
   return undefined;
 }
 
-/** Paths that are answered however busy the server is. */
+/** Paths to answer however busy the server is. */
 const PROBES: ReadonlySet<string> = new Set(
   Object.entries(SERVER_ENDPOINTS).flatMap(([path, { isProbe = false }]) => (isProbe ? [path] : [])),
 );
 
-/** Returns the error of a request that is one too many. `inFlight` counts it. */
+/** Returns the error of one request too many. `inFlight` counts it. */
 function tooBusy(url: string | undefined, inFlight: number, maxInFlight: number): ServiceError | undefined {
   if (inFlight <= maxInFlight || PROBES.has(url?.split('?', 1)[0] ?? '')) return undefined;
   return new ServiceError(
@@ -204,4 +207,60 @@ function tooBusy(url: string | undefined, inFlight: number, maxInFlight: number)
     `The server already has ${maxInFlight} requests in flight (http.max_in_flight).`,
     { hint: 'Retry after the number of seconds in Retry-After, or raise http.max_in_flight.', retryAfterSeconds: 1 },
   );
+}
+
+/**
+ * Handles `/`: the console for browsers, else the list of paths.
+ * @param files undefined: there is no console
+ */
+function indexHandlers(table: EndpointTable, files: ConsoleFiles | undefined, compression: boolean): HandlersOf<'GET'> {
+  return {
+    GET: async (context) => {
+      if (files !== undefined && wantsPage(context.c.req.header('accept'))) {
+        return toReply(await files.page(requestOf(context, compression)));
+      }
+      return {
+        body: indexPage(table),
+        headers: {
+          'content-type': 'text/plain; charset=utf-8',
+          ...(files && { vary: 'accept, accept-encoding' }),
+        },
+      };
+    },
+  };
+}
+
+/** Handles the files of the console. */
+function consoleHandlers(files: ConsoleFiles, compression: boolean): HandlersOf<'GET'> {
+  return {
+    GET: async (context) => {
+      const name = context.c.req.param('file') ?? '';
+      const file = await files.asset(name, requestOf(context, compression));
+      if (file !== undefined) return toReply(file);
+      throw new ServiceError('route_not_found', `There is no file ${quoted(name)} of the console.`, {
+        hint: 'The console may be of another version: load its page again.',
+      });
+    },
+  };
+}
+
+function requestOf({ c }: RequestContext, compression: boolean): Parameters<ConsoleFiles['page']>[0] {
+  const acceptEncoding = compression ? c.req.header('accept-encoding') : undefined;
+  return { acceptEncoding, ifNoneMatch: c.req.header('if-none-match') };
+}
+
+function toReply({ status, headers, body }: ConsoleResponse): EndpointResponse {
+  return { status, headers, isPacked: true, ...(body && { body }) };
+}
+
+/** Returns the text of the page at `/`: one line for each use of each path. */
+function indexPage(table: EndpointTable): string {
+  const lines = Object.entries(table).flatMap(([path, { methods }]) =>
+    Object.entries(methods).flatMap(([method, { uses }]) =>
+      uses.map(({ request = path, gives }) => ({ request: `${method.padEnd(6)} ${request}`, gives })),
+    ),
+  );
+  const width = Math.max(...lines.map(({ request }) => request.length));
+  const list = lines.map(({ request, gives }) => `${request.padEnd(width)}  ${gives.replaceAll('`', '')}`);
+  return `A data-frame server.\n\n${list.join('\n')}\n`;
 }

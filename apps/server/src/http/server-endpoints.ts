@@ -16,7 +16,7 @@ export const OWN_ENDPOINTS = {
   },
 } as const satisfies EndpointTable;
 
-/** The files that the console loads. */
+/** The files of the console. */
 export const CONSOLE_ENDPOINTS = {
   '/console/assets/{file}': {
     group: 'Server',
@@ -36,7 +36,7 @@ export const CONSOLE_ENDPOINTS = {
   },
 } as const satisfies EndpointTable;
 
-/** The path of the metrics. Answered however busy the server is: that is when they are needed. */
+/** The path of the metrics. Answered however busy the server is: they are needed most then. */
 export const METRICS_ENDPOINTS = {
   '/metrics': {
     group: 'Server',

@@ -1,4 +1,4 @@
-/** The group of a task, and its subgroup in that. */
+/** The group of a task, and its subgroup. */
 export type Groups = readonly [group: string, subgroup: string];
 
 /** Starts tasks, a few in each turn of the event loop. */
@@ -11,12 +11,12 @@ export interface Turns {
 }
 
 /**
- * Creates turns of `size` tasks, and of up to twice as many if others start between them. Without a limit, the requests of
- * many connections make the turns so long that what Node does once in a turn, such as to accept a connection, waits for
+ * Creates turns of `size` tasks, and of up to twice as many if others start between them. Without a limit, the requests
+ * of many connections make the turns long. Node accepts a connection only once in a turn, and would do so after
  * seconds.
  */
 export function createTurns(size: number): Turns {
-  /** The tasks of each subgroup of each group that has some. The first is next. */
+  /** The tasks of each subgroup of each group. The first is next. */
   const waiting = new Map<string, Map<string, (() => void)[]>>();
   let free = size;
 

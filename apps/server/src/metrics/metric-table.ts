@@ -7,7 +7,7 @@ export interface MetricRow {
   readonly labels?: readonly string[];
   /** The upper bounds of a histogram. */
   readonly buckets?: readonly number[];
-  /** Whether `metrics.tenant_label` adds the label `tenant`. Default false. */
+  /** With `metrics.tenant_label`, it has the label `tenant`. Default false. */
   readonly hasTenant?: boolean;
 }
 
@@ -191,3 +191,15 @@ export type MetricName = keyof typeof METRICS;
 export type MetricOf<Type extends MetricRow['type']> = {
   [Name in MetricName]: (typeof METRICS)[Name]['type'] extends Type ? Name : never;
 }[MetricName];
+
+/** The names of methods in metrics and traces. Clients can send any word. */
+export const HTTP_METHODS: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'CONNECT',
+]);

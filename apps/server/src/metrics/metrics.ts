@@ -1,13 +1,14 @@
+import { permissionDenied } from '@svc/auth';
 import type { Config } from '@svc/config';
 import type { FrameCacheState } from '@svc/duckdb';
-import type { ResponseCache } from '@svc/exec-http';
-import { createYield } from '@svc/frames/internal';
+import type { Handler, ResponseCache } from '@svc/exec-http';
+import { createYield } from '@svc/frames/async';
 import { type Health, isServing, type Observer, type Service, SQL_TARGETS } from '@svc/service';
-import type { SpanCounts } from '../traces/span-queue.ts';
-import type { Descriptors } from '../watch-descriptors.ts';
 import { createMetricsObserver } from './metrics-observer.ts';
 import { createRegistry, type Registry } from './registry.ts';
 import { createRuntimeMetrics } from './runtime-metrics.ts';
+import type { SpanCounts } from '../traces/open-traces.ts';
+import type { Descriptors } from '../watch-descriptors.ts';
 
 /** What the gauges are read from, once it exists. */
 export interface MetricSources {
@@ -18,7 +19,7 @@ export interface MetricSources {
   /** Undefined if there is no collector of traces. */
   readonly spans: (() => SpanCounts) | undefined;
   readonly connections: () => Readonly<Record<'http' | 'grpc', number>>;
-  /** Whether parts of the server are still starting. */
+  /** True while parts of the server are still starting. */
   readonly isStarting: () => boolean;
 }
 
@@ -114,4 +115,32 @@ function collectStatements(registry: Registry, { parts }: Health): void {
     registry.sample('svc_queries_queued', target).value = queued;
     registry.sample('svc_queries_running', target).value = running;
   }
+}
+
+const CONTENT_TYPES: Readonly<Record<MetricsFormat, string>> = {
+  prometheus: 'text/plain; version=0.0.4; charset=utf-8',
+  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+};
+
+/** Handles `/metrics`. With authentication, callers need the permission `admin`: metrics are about all tenants. */
+export function metricsHandler(service: Service, metrics: Pick<Metrics, 'scrape'>): Handler {
+  return async ({ c, call }) => {
+    if (call.caller !== undefined && !service.useAdmin(call, 'metrics')) throw permissionDenied('admin');
+    const format = metricsFormat(c.req.header('accept'));
+    return { body: await metrics.scrape(format), headers: { 'content-type': CONTENT_TYPES[format], vary: 'accept' } };
+  };
+}
+
+/** Chooses the format by `Accept`: OpenMetrics only for clients that name it and prefer it to plain text. */
+export function metricsFormat(accept = ''): MetricsFormat {
+  let [open, plain] = [0, 0];
+  for (const range of accept.toLowerCase().split(',')) {
+    const [type = '', ...params] = range.split(';').map((part) => part.trim());
+    const values = new Map(params.map((param) => [param.split('=', 1)[0] ?? '', param.slice(param.indexOf('=') + 1)]));
+    const quality = Number(values.get('q') ?? 1);
+    const version = values.get('version')?.replaceAll('"', '');
+    if (type === 'application/openmetrics-text' && (version ?? '1.0.0') === '1.0.0') open = Math.max(open, quality);
+    if (type === 'text/plain' && (version ?? '0.0.4') === '0.0.4') plain = Math.max(plain, quality);
+  }
+  return open > 0 && open >= plain ? 'openmetrics' : 'prometheus';
 }

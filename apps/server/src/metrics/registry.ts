@@ -17,13 +17,13 @@ export interface Registry {
   histogram(name: MetricOf<'histogram'>, ...values: readonly string[]): Histogram;
   /** Writes all series in a text format, in pieces: with many tenants, the whole takes long. */
   format(format: 'prometheus' | 'openmetrics'): Iterable<string>;
-  /** The number of series that `format` writes. */
+  /** The number of series in `format`. */
   size(): number;
 }
 
 /** Options of `createRegistry`. */
 export interface RegistryOptions {
-  /** Whether some metrics have the label `tenant`, last. */
+  /** Some metrics have the label `tenant`, last. */
   readonly hasTenants: boolean;
 }
 
@@ -32,7 +32,7 @@ export function createRegistry({ hasTenants }: RegistryOptions): Registry {
   const families = new Map<string, Family>();
   for (const [name, row] of Object.entries<MetricRow>(METRICS)) {
     const family = createFamily(row, hasTenants);
-    // A counter that begins with its first event hides that event: rates need a 0 before it.
+    // Rates need a 0 before the first event of a counter.
     if (row.type === 'counter' && row.labels === undefined) family.series([]);
     families.set(name, family);
   }

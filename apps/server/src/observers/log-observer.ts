@@ -1,3 +1,4 @@
+import type { Config } from '@svc/config';
 import type { ErrorCode, ServiceError } from '@svc/errors';
 import type { EventOf, Observer, ServiceEvent } from '@svc/service';
 import { type Log, type LogFields, roundMs } from './log.ts';
@@ -14,7 +15,7 @@ const FAULTS: ReadonlySet<ErrorCode> = new Set([
 function isFaultOf(error: ServiceError | undefined): boolean {
   // Slow SQL over frames is the client's own; a timeout of the database has no query text.
   const isOwnSql = error?.code === 'deadline_exceeded' && error.query !== undefined;
-  // A broken disk or engine has a cause; a server that is stopping or too busy has none.
+  // A broken disk or engine has a cause; a stopping or busy server has none.
   const isBroken = error?.code === 'unavailable' && error.cause !== undefined;
   return error !== undefined && (isBroken || FAULTS.has(error.code)) && !isOwnSql;
 }
@@ -86,7 +87,7 @@ export function createLogObserver(log: Log): Observer {
 /** A fault of the engine is for the operator; other ends of its processes are part of the work. */
 function logExit(log: Log, { kind, child, reason, requests }: EventOf<'engine_child_exited'>): void {
   const isFault = reason === 'crashed' || reason === 'hung' || reason === 'out_of_memory';
-  // A line for each request, so that a search for a request finds it.
+  // A line for each request: a search for its id must find it.
   const lines = requests.map(({ requestId, trace }) => ({ requestId, ...(trace && { traceId: trace.traceId }) }));
   for (const request of lines.length === 0 ? [{}] : lines) {
     const fields = { child, reason, ...request };
@@ -111,7 +112,7 @@ function fieldsOf(event: ServiceEvent): LogFields {
 }
 
 /** Returns the fields of a line about a statement, with its SQL without values. */
-export function queryFields(event: EventOf<'query_ended'>): LogFields {
+function queryFields(event: EventOf<'query_ended'>): LogFields {
   return { ...fieldsOf(event), fingerprint: event.fingerprint() };
 }
 
@@ -139,4 +140,62 @@ function causeText(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
   const own = cause.stack ?? String(cause);
   return cause.cause === undefined ? own : `${own}\nCaused by: ${causeText(cause.cause)}`;
+}
+
+/** Writes one line for each request, or for the failed ones. Returns undefined if the access log is off. */
+export function createAccessLog(
+  log: Pick<Log, 'always'>,
+  { access, access_sample: share }: Pick<Config['logging'], 'access' | 'access_sample'>,
+): Observer | undefined {
+  if (access === 'off') return undefined;
+  return (event) => {
+    if (event.kind !== 'request_answered') return;
+    const isLogged = hasFailed(event) || (access === 'all' && (share === 1 || Math.random() < share));
+    if (isLogged) log.always('access', accessFields(event));
+  };
+}
+
+/**
+ * True for a failed request. A mistake of the client is a failure, too: no other line shows it. A response of the
+ * time-series database has only its status.
+ */
+function hasFailed({ error, status }: EventOf<'request_answered'>): boolean {
+  return error !== undefined || (typeof status === 'number' && status >= 400);
+}
+
+function accessFields(event: EventOf<'request_answered'>): LogFields {
+  const { requestId, tenant, caller, protocol, method, route, status, error, rows, format, details, trace } = event;
+  const path = protocol === 'http' ? details.operation.slice(details.operation.indexOf(' ') + 1) : undefined;
+  return {
+    requestId,
+    traceId: trace?.traceId,
+    protocol,
+    method,
+    route,
+    // The route says it already, unless it has parameters.
+    path: path === route ? undefined : path,
+    status,
+    code: error?.code,
+    durationMs: roundMs(event.durationMs),
+    firstByteMs: roundMs(event.firstByteMs),
+    requestBytes: event.requestBytes,
+    responseBytes: event.responseBytes,
+    rows,
+    format,
+    tenant,
+    caller,
+    client: details.client?.address,
+    userAgent: details.userAgent,
+  };
+}
+
+/**
+ * Logs statements of at least `slowMs`, from their start to the end of their response. The line has the SQL without its
+ * values. Undefined: no statement is slow.
+ */
+export function createSlowQueryLog(log: Log, slowMs: number | undefined): Observer {
+  return (event) => {
+    if (slowMs === undefined || event.kind !== 'query_ended' || event.durationMs < slowMs) return;
+    log.warn('slow_query', queryFields(event));
+  };
 }

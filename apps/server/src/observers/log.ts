@@ -10,7 +10,7 @@ export interface Log {
   warn(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   debug(message: string, fields?: LogFields): void;
-  /** Whether `debug` lines are written; if not, callers can skip building them. */
+  /** `debug` lines are written; if not, callers can skip building them. */
   readonly isDebugging: boolean;
   /** Writes a line at every level, even `off`. */
   always(message: string, fields?: LogFields): void;
@@ -50,9 +50,9 @@ export function createLog({ level, format }: Pick<Config['logging'], 'format' | 
 
 /** Collectors cut or drop longer lines, and what is cut is not JSON any more. */
 const MAX_LINE_BYTES = 16 * 1024;
-/** The length to which texts are cut in a line that is too long. */
+/** Texts are cut to this length in a long line. */
 const CUT_LENGTH = 1024;
-/** The fields that connect a line with others: kept in every line, but cut to this length. */
+/** The fields to connect a line with others: in every line, but cut to this length. */
 const ID_FIELDS: ReadonlySet<string> = new Set(['requestId', 'traceId']);
 const CUT_ID_LENGTH = 256;
 
@@ -70,7 +70,7 @@ function jsonLine({ date, type, args, fields }: LogObject, identity: LogIdentity
   return JSON.stringify({ ...head, message, ...Object.fromEntries(ids), isCut: true });
 }
 
-/** Returns a value of a line that is too long: texts are cut, and long objects are left out. */
+/** Shortens a value of a long line: texts are cut, and long objects are left out. */
 function shortened(value: unknown): unknown {
   if (typeof value === 'string') return cut(value);
   return (JSON.stringify(value) ?? '').length > CUT_LENGTH ? undefined : value;

@@ -1,9 +1,9 @@
 import type { EventOf, Observer } from '@svc/service';
 
-/** An observer that passes few refusals on, and how to pass on those it holds. */
+/** An observer for few of the refusals, and how to pass on those it holds. */
 export interface RefusalSampler {
   readonly observe: Observer;
-  /** Reports the refusals that are held. Call it when the server stops. */
+  /** Reports the held refusals. Call it when the server stops. */
   flush(): void;
 }
 
@@ -22,7 +22,7 @@ export function sampleRefusals(observe: Observer): RefusalSampler {
     held.clear();
     for (const { count, last } of sampled) if (count > 0) observe({ ...last, count });
   }
-  // Before the audit file is written at an exit that waits for nothing.
+  // Before the audit file is written at an immediate exit.
   process.prependOnceListener('exit', flush);
 
   return {

@@ -1,32 +1,28 @@
 import { readFileSync } from 'node:fs';
+import { relative, sep } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { Config } from '@svc/config';
-import { createService, type Observer, type Service, type ServiceOptions } from '@svc/service';
+import { schedulerCluster } from '@svc/config/internal';
+import type { Engine, PinnableFrames } from '@svc/frames';
+import { createService, type Observer, type ServiceOptions } from '@svc/service';
+import { eventSource } from '@svc/service/internal';
 import { createTsdbProxy, type TsdbProxy } from '@svc/tsdb-proxy';
-import type { Traces } from '../traces/open-traces.ts';
-import type { OpenScheduler } from './open-scheduler.ts';
 import type { OpenedStore } from './open-store.ts';
+import type { Traces } from '../traces/open-traces.ts';
 
-/** The parts of a service that are opened before it. */
+/** The parts of a service, opened before it. */
 export interface OpenedParts extends OpenedStore, Pick<ServiceOptions, 'authenticator' | 'tls'> {
   readonly observe: Observer;
   /** Undefined: no spans. */
   readonly traces: Traces | undefined;
-  readonly openScheduler: OpenScheduler | undefined;
 }
 
-/** A service, and the state of its parts that only metrics need. */
-export interface ConfiguredService {
-  readonly service: Service;
-  /** The number of open connections to the time-series database. */
-  readonly tsdbConnections: () => number;
-}
-
-/** Creates the service of a configuration, over a store. */
-export function createConfiguredService(config: Config, opened: OpenedParts, version: string): ConfiguredService {
+/** Creates the service of a configuration, over a store. Metrics need the number of `tsdbConnections`. */
+export async function createConfiguredService(config: Config, opened: OpenedParts, version: string) {
   const { http } = config;
   const proxy = createConfiguredProxy(config);
-  const { observe, traces, openScheduler, frames, frameCache: _frameCache, local, ...parts } = opened;
-  const scheduler = openScheduler?.(config, frames, observe);
+  const { observe, traces, frames, frameCache: _frameCache, local, ...parts } = opened;
+  const scheduler = await openScheduler(config, frames, observe);
   const service = createService({
     ...parts,
     engines: { local, ...(scheduler && { scheduler }) },
@@ -58,4 +54,34 @@ function createConfiguredProxy({ tsdb }: Config): TsdbProxy | undefined {
     timeoutMs: tsdb.timeout_ms,
     idleTimeoutMs: tsdb.idle_timeout_ms,
   });
+}
+
+/** Creates the engine of `scheduler.url` over the frames of the store; undefined if none is configured. */
+async function openScheduler(config: Config, frames: PinnableFrames, observe: Observer): Promise<Engine | undefined> {
+  const { frames_url: framesUrl, read_file: readFile, ...limits } = config.scheduler;
+  const cluster = schedulerCluster(config.scheduler);
+  if (cluster === undefined) return undefined;
+  const { parquet_path: directory = '' } = config.storage;
+  // Imported lazily: most servers have no cluster.
+  const { createSchedulerEngine } = await import('@svc/scheduler');
+  return createSchedulerEngine({
+    cluster,
+    frames,
+    locate: createLocate(directory, framesUrl),
+    readFile,
+    timeoutMs: limits.timeout_ms,
+    maxConcurrent: limits.max_concurrent,
+    hasTenants: config.auth.mode === 'required',
+    maxQueued: limits.max_queued,
+    onNotStopping: (call) => observe({ kind: 'scheduler_not_stopping', ...eventSource(call) }),
+  });
+}
+
+/** Maps the path of a file in the directory of the frames to its name on the cluster. */
+function createLocate(directory: string, url = pathToFileURL(directory).href): (path: string) => string | undefined {
+  return (path) => {
+    const inside = relative(directory, path);
+    if (inside === '' || inside === '..' || inside.startsWith(`..${sep}`)) return undefined;
+    return [url, ...inside.split(sep)].join('/');
+  };
 }

@@ -18,9 +18,21 @@ import type { EngineChild, Observer } from '@svc/service';
 import type { Log } from '../observers/log.ts';
 
 const GIGABYTE = 1e9;
+/** Short responses and rows as text are small beside the frames that they come from. */
+const ANSWER_SHARE = 1 / 12;
+/** Many of them would make garbage collections long. */
+const MAX_ANSWER_BYTES = 512 * 1024 ** 2;
+
+/** Divides the memory of the caches. */
+export function cacheShares({ storage }: Config): { readonly answerBytes: number; readonly frameBytes: number } {
+  const bytes = storage.cache_size_gb * GIGABYTE;
+  const answerBytes = Math.min(Math.floor(bytes * ANSWER_SHARE), MAX_ANSWER_BYTES);
+  return { answerBytes, frameBytes: Math.floor(bytes) - answerBytes };
+}
+
 /** The memory budget of all concurrent decodes; each takes a few megabytes, independent of the upload size. */
 const DECODE_BYTES = 1e9;
-/** Delays the SQL children: on a small machine, the child that reads frames needs the cores first. */
+/** Delays the SQL children: on a small machine, the child for frames needs the cores first. */
 const SQL_AHEAD_MS = 1000;
 
 /** The frames cannot be stored in the configured directory; the message names the directory and the setting. */
@@ -39,22 +51,15 @@ export interface OpenedStore {
   readonly frameCache: () => FrameCacheState;
 }
 
-/** What a store is opened with, besides the configuration. */
-export interface StoreParts {
-  readonly log: Log;
-  readonly observe: Observer;
-  /** The child for files, if it was started already. */
-  readonly child?: ChildLink;
-}
-
-/** Opens the store of a configuration. Without a path, its files are in a temporary directory that is removed with it. */
-export async function openStore(config: Config, parts: StoreParts): Promise<OpenedStore> {
+/** Opens the store of a configuration. Without a path, its files are in a temporary directory, removed with it. */
+export async function openStore(config: Config, log: Log, observe: Observer, child: ChildLink): Promise<OpenedStore> {
   const { parquet_path: directory } = config.storage;
-  if (directory !== undefined) return openDirectory(directory, config, parts).catch(storageError(directory, NAMED));
+  const open = (path: string) => openDirectory(path, config, log, observe, child);
+  if (directory !== undefined) return open(directory).catch(storageError(directory, NAMED));
   const parent = tmpdir();
   const temporary = await createPrivateDirectory(parent).catch(storageError(parent, TEMPORARY));
   try {
-    const opened = await openDirectory(temporary.path, config, parts).catch(storageError(parent, TEMPORARY));
+    const opened = await open(temporary.path).catch(storageError(parent, TEMPORARY));
     return { ...opened, store: withClose(opened.store, () => temporary.remove()) };
   } catch (error) {
     await temporary.remove();
@@ -65,10 +70,12 @@ export async function openStore(config: Config, parts: StoreParts): Promise<Open
 async function openDirectory(
   directory: string,
   config: Config,
-  { log, observe, child }: StoreParts,
+  log: Log,
+  observe: Observer,
+  child: ChildLink,
 ): Promise<OpenedStore> {
   const { storage, compression, sql } = config;
-  const { duckdb_path: duckdbPath, cache_size_gb: cacheGigabytes } = storage;
+  const { duckdb_path: duckdbPath } = storage;
   const tempDirectory = tmpdir();
   const files = createFrameFiles({
     tempDirectory,
@@ -84,12 +91,11 @@ async function openDirectory(
   const store = await createDurableStore({
     directory,
     files,
-    cacheBytes: Math.floor(cacheGigabytes * GIGABYTE),
+    cacheBytes: cacheShares(config).frameBytes,
     diskCacheBytes: storage.disk_cache_bytes,
     minFreeBytes: storage.min_free_bytes,
     compression: { compression: algorithm, ...(algorithm === 'zstd' && { level }) },
     tempDirectory,
-    maxEncodedBytes: storage.max_conversion_bytes,
     ...(duckdbPath !== undefined && { duckdbPath }),
     hasTenants,
     decoders,
@@ -100,7 +106,7 @@ async function openDirectory(
     await Promise.all([files.close(), decoders.close()]);
     throw error;
   });
-  // The first request that needs the child reports the error.
+  // The first request for the child reports the error.
   warm(store, files).catch(() => undefined);
   const local = createSqlEngine({
     store,
@@ -123,7 +129,7 @@ async function openDirectory(
   };
 }
 
-/** Makes the child ready for the first request, with what that most often needs. */
+/** Makes the child ready for the most frequent first request. */
 async function warm(store: DurableStore, files: DuckdbFrameFiles): Promise<void> {
   if (!(await store.describeNewest())) await files.warm();
 }
@@ -134,12 +140,12 @@ function observeChild(observe: Observer, child: EngineChild, { exited }: Pick<Ch
   void exited.then((end) => observe({ kind: 'engine_child_exited', child, ...end }));
 }
 
-/** Returns a function that reports the spans of children. */
+/** Reports the spans of children. */
 function spanObserver(observe: Observer, child: EngineChild): OnSpans {
   return ({ requestId, trace }, spans) => observe({ kind: 'engine_child_answered', child, requestId, trace, spans });
 }
 
-/** Wraps a store so that closing it also calls `close`. */
+/** Wraps a store to call `close` with its own. */
 function withClose(store: Store, close: () => Promise<void>): Store {
   return {
     ...store,

@@ -2,8 +2,8 @@ import { ERROR_CODES, type ErrorCode } from '@svc/errors';
 import { type EngineSpan, startSpan, type TraceContext } from '@svc/frames';
 import type { EventOf, Observer, SqlTarget } from '@svc/service';
 import { OTHER_ROUTE } from '@svc/service/internal';
-import { HTTP_METHODS } from '../observers/http-methods.ts';
-import type { Span, SpanAttributes } from './span.ts';
+import { HTTP_METHODS } from '../metrics/metric-table.ts';
+import type { Span, SpanAttributes } from './send-spans.ts';
 
 /** What differs between the spans of one event. */
 interface Step extends Pick<Span, 'endMs' | 'name'> {
@@ -90,20 +90,20 @@ export function createSpanObserver(record: (span: Span) => void, now: () => numb
   };
 }
 
-/** Spans that have steps, but have not ended. */
+/** Open spans with finished steps. */
 interface SpanStarts {
   /** A step of a span began. */
   include(spanId: string, startMs: number): void;
-  /** Returns the start of a span that has ended: not after that of its first step. */
+  /** Returns the start of a finished span: not after its first step. */
   begin(spanId: string, startMs: number): number;
 }
 
-/** A request that is never answered would leave its span. */
+/** A request without an answer would leave its span. */
 const MAX_STARTS = 4096;
 
 /**
- * A start is computed when the event of a step arrives, which may take a moment. The start of the whole, computed later, would
- * then be after that of its first step.
+ * A start is computed when the event of a step arrives, perhaps a moment later. The start of the whole, computed later
+ * still, would then be after its first step.
  */
 function createSpanStarts(): SpanStarts {
   const starts = new Map<string, number>();
@@ -160,7 +160,7 @@ function forwardStep(event: EventOf<'query_forwarded'>): Pick<Step, 'attributes'
   return { name: 'forward tsdb', attributes, failure: faultOf(code) };
 }
 
-/** Returns the code of an error that is not the client's own. */
+/** Returns the code of an error, unless it is the client's own. */
 function faultOf(code: ErrorCode | undefined): ErrorCode | undefined {
   return code !== undefined && ERROR_CODES[code].http >= 500 ? code : undefined;
 }
@@ -197,8 +197,8 @@ const GRPC_STATUSES = [
 const MAX_DRIFT_MS = 5;
 
 /**
- * Returns a clock of Unix time with fractions of milliseconds. It follows the system clock when that is set, but not its
- * jitter, so that a span never ends before one inside of it.
+ * Returns a clock of Unix time with fractions of milliseconds. It follows the system clock when it is set, but not its
+ * jitter: a span must not end before one inside of it.
  */
 export function createWallClock(systemMs: () => number = Date.now, elapsedMs = () => performance.now()): () => number {
   let originMs = systemMs() - elapsedMs();

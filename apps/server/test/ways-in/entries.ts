@@ -3,11 +3,11 @@ import { createResponseCache, type EndpointResponse, type ExecEnv } from '@svc/e
 import { createMemoryStore } from '@svc/frames';
 import { createService } from '@svc/service';
 import { Hono } from 'hono';
-import { COMMAND_NAMES } from '../../../../packages/grpc/src/flight-sql/command.ts';
-import { GRPC_PATHS } from '../../../../packages/grpc/src/grpc-server.ts';
 import { addRoutes } from '../../src/http/create-app.ts';
 import { commandEntry } from './flight-sql-ways.ts';
 import { actionEntry } from './flight-ways.ts';
+import { COMMAND_NAMES } from '../../../../packages/grpc/src/flight-sql/command.ts';
+import { GRPC_PATHS } from '../../../../packages/grpc/src/grpc-server.ts';
 
 /** `GET /frames/:handle` and so on: every route, with the methods that it says it allows. */
 async function httpEntries(): Promise<string[]> {

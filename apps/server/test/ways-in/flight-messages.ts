@@ -1,5 +1,5 @@
 import { streamFromTable } from '@svc/frames';
-import { encodeArrowMessages } from '@svc/frames/internal';
+import { encodeArrowMessages } from '@svc/frames/ipc';
 import { Any, flight, flightSql } from '@svc/proto';
 import { tableFromArrays } from 'apache-arrow';
 import { type Channel, createClient } from 'nice-grpc';

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@svc/errors';
 
-/** The codes of failures that are not answers of the server. */
+/** The codes of failures without an answer of the server. */
 export type FailureCode =
   /** There was no answer: the connection failed, or a browser does not show the answer to this page. */
   | 'unreachable'
@@ -8,7 +8,7 @@ export type FailureCode =
   | 'connection_lost'
   /** The server was silent for `timeoutMs`. */
   | 'timeout'
-  /** The answer is not that of a data-frame server. */
+  /** The answer does not come from a data-frame server. */
   | 'invalid_response'
   /** A value cannot be sent, or not be returned as a `number`, without losing digits. */
   | 'inexact_value'
@@ -29,14 +29,14 @@ export interface ClientErrorDetails {
   readonly position?: number | undefined;
   /** Identifies the request in the log of the server. */
   readonly requestId?: string | undefined;
-  /** Whether a write may have been taken although it failed. */
+  /** True if a write may have been taken although it failed. */
   readonly isAmbiguous?: boolean;
   /** How long the server asks to wait before the next attempt. */
   readonly retryAfterMs?: number | undefined;
   readonly cause?: unknown;
 }
 
-/** A request that failed. */
+/** A failed request. */
 export class ClientError extends Error {
   override readonly name = 'ClientError';
   declare readonly code: ClientErrorDetails['code'];
@@ -53,7 +53,7 @@ export class ClientError extends Error {
   }
 }
 
-/** Returns the error in the text of an answer; one that is not of this server has only its status. */
+/** Returns the error in the text of an answer; that of another server has only its status. */
 export function errorFromText(
   status: number,
   text: string,
@@ -78,7 +78,7 @@ export function invalidResponse(message: string, details: Partial<ClientErrorDet
   return new ClientError(message, { ...details, code: 'invalid_response', hint });
 }
 
-/** Makes the error of a response that ended early. */
+/** Makes the error of a response without its end. */
 export function cutOff(details: { readonly requestId: string; readonly cause?: unknown }): ClientError {
   return new ClientError('The connection broke before the response was complete.', {
     ...details,

@@ -1,7 +1,7 @@
 // The client and servers that are slow, broken, or refuse.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createClient } from '../create-client.ts';
+import { createClient } from '../client.ts';
 import type { ClientError } from './client-error.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse, count: number) => void;

@@ -1,22 +1,30 @@
-import { ClientError, cutOff } from './client-error.ts';
-import { prepareBody, type SentBody } from './request-body.ts';
-import type { ClientRequest, ClientResponse, Transport } from './request.ts';
-import type { ByteStream } from './response-body.ts';
-import { errorOf, isAccepted, retryAfterMs, sendOnce } from './send-once.ts';
-import { type Silence, watchSilence } from './silence.ts';
-import { uniqueId } from './unique-id.ts';
+import { ClientError, cutOff, errorFromText, invalidResponse } from './client-error.ts';
+import {
+  type ByteStream,
+  type ClientRequest,
+  type ClientResponse,
+  prepareBody,
+  readBody,
+  readText,
+  type SentBody,
+  type Silence,
+  type SingleRequest,
+  type Transport,
+  uniqueId,
+  watchSilence,
+} from './request.ts';
 
 /** How to reach a server. */
 export interface TransportOptions {
   /** The address of the server, with the path before those of its API if it has one. */
   readonly url: string | URL;
-  /** The token to send. A function is called before each request, so that it can return a new one. Default: none. */
+  /** The token to send. A function is called before each request, and can return a new one. Default: none. */
   readonly token?: string | (() => string | undefined | Promise<string | undefined>) | undefined;
   /** Sent with each request. */
   readonly headers?: Readonly<Record<string, string>>;
   /** How long the server may be silent, in milliseconds. Default: 120 000. `Infinity`: for ever. */
   readonly timeoutMs?: number;
-  /** How often a request is sent again if that is safe. Default: 2. */
+  /** How often a request is sent again if it is safe. Default: 2. */
   readonly retries?: number;
   /** Default: that of the platform. */
   readonly fetch?: typeof fetch;
@@ -33,7 +41,7 @@ export function createTransport(options: TransportOptions): Transport {
   } = options;
   const url = baseUrl(options.url);
 
-  /** Sends the request, and again if it fails and that is safe. */
+  /** Sends the request, and again if it fails and a repetition is safe. */
   async function sendUntilAnswered(exchange: Exchange, bearer: string | undefined): Promise<ClientResponse> {
     const { request, requestId, silence, body, repeat } = exchange;
     const single = { ...request, body: undefined, requestId, signal: silence.signal };
@@ -54,7 +62,7 @@ export function createTransport(options: TransportOptions): Transport {
         if (!canRepeat || !isRefused) throw await refusalOf(watched, exchange, { isLost });
         await response.body.return();
       }
-      // A server that does not accept a write for now has not taken it.
+      // If the server does not accept a write for now, it has not taken it.
       isLost ||= response?.status !== 429;
       await pause(retryDelay(attempt, response ? retryAfterMs(response.headers) : undefined), exchange);
     }
@@ -117,7 +125,7 @@ async function pause(ms: number, exchange: Exchange): Promise<void> {
 /** Returns the address of a server without a slash at its end. */
 function baseUrl(given: string | URL): string {
   // In a page, the URL may be a path of its own server.
-  // Deno has a `location` that is undefined.
+  // In Deno `location` is undefined.
   const { location: page }: { readonly location?: Location } = globalThis;
   const url = URL.canParse(given, page?.href) ? new URL(given, page?.href) : undefined;
   if (url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') {
@@ -151,7 +159,7 @@ interface Exchange {
 /** Failures of Node before any byte of a request was sent. */
 const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 
-/** Says what is known of a connection that failed, before or after the head of the response. */
+/** Says what is known of a failed connection, before or after the head of the response. */
 function connectionFailure(failure: unknown, { url, request, requestId, repeat, silence, body }: Exchange): unknown {
   if (request.signal?.aborted) return request.signal.reason;
   const sourceError = body.sourceError();
@@ -175,7 +183,7 @@ function codeOf(error: unknown): string {
   return cause instanceof Error ? cause.message : 'unknown';
 }
 
-/** Makes the error of a response that is not accepted. */
+/** Makes the error of a refused response. */
 async function refusalOf(
   response: ClientResponse,
   { url }: Exchange,
@@ -201,4 +209,94 @@ async function refusalOf(
     isAmbiguous: true,
     cause: refusal,
   });
+}
+
+/** The server of a request. */
+export interface Target {
+  /** Its address, without a slash at the end. */
+  readonly url: string;
+  readonly token?: string | undefined;
+  /** Sent with each request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly fetch: typeof fetch;
+}
+
+/** Returns the address of a path with its parameters. */
+export function addressOf(url: string, { path, params = {} }: Pick<SingleRequest, 'path' | 'params'>): string {
+  const found = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) {
+    for (const one of [value].flat()) if (one !== undefined) found.append(name, String(one));
+  }
+  return `${url}/${path}${found.size > 0 ? `?${found}` : ''}`;
+}
+
+/** Sends a request once, and returns its response of any status. Throws an `unreachable` if there is none. */
+export async function sendOnce(target: Target, request: SingleRequest, init?: RequestInit): Promise<ClientResponse> {
+  const { method = 'GET', requestId = uniqueId(), signal, body } = request;
+  const headers = new Headers(target.headers);
+  if (target.token !== undefined) headers.set('authorization', `Bearer ${target.token}`);
+  headers.set('x-request-id', requestId);
+  for (const [name, value] of Object.entries(request.headers ?? {})) {
+    if (value !== undefined) headers.set(name, value);
+  }
+  const failed = (error: ClientError): unknown => (signal?.aborted ? signal.reason : error);
+  const response = await target
+    .fetch(addressOf(target.url, request), {
+      method,
+      headers,
+      cache: 'no-store',
+      redirect: 'manual',
+      ...(signal && { signal }),
+      // The types of DOM exclude shared memory. `fetch` refuses it by itself.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      ...(body !== undefined && { body: body as BodyInit }),
+      ...init,
+    })
+    .catch((cause: unknown) => {
+      const hint = 'Check that it runs, then try again.';
+      throw failed(new ClientError('The server does not answer.', { code: 'unreachable', cause, hint }));
+    });
+  const id = response.headers.get('x-request-id') ?? requestId;
+  return {
+    status: response.status,
+    statusText: response.statusText,
+    headers: response.headers,
+    requestId: id,
+    body: readBody(response.body, signal, (cause) => failed(cutOff({ requestId: id, cause }))),
+  };
+}
+
+/** True to return the response to a request; else it is thrown as an error. */
+export function isAccepted({ status }: ClientResponse, { accept = [] }: Pick<SingleRequest, 'accept'>): boolean {
+  return (status >= 200 && status < 300) || accept === 'any' || accept.includes(status);
+}
+
+const MAX_ERROR_BYTES = 1024 * 1024;
+
+/** Reads the error of a refused response. */
+export async function errorOf({ status, headers, requestId, body }: ClientResponse): Promise<ClientError> {
+  const text = await readText(body, MAX_ERROR_BYTES);
+  return errorFromText(status, text, { requestId, retryAfterMs: retryAfterMs(headers) });
+}
+
+/** Returns how long the server asks to wait before the next attempt. It sends no date, so a date is ignored. */
+function retryAfterMs(headers: Headers): number | undefined {
+  const ms = Number(headers.get('retry-after') ?? Number.NaN) * 1000;
+  return ms >= 0 ? ms : undefined;
+}
+
+const MAX_BYTES = 256 * 1024 * 1024;
+
+/** Reads a short response as JSON. It must be an object; its form is part of the API, and not checked. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- The caller knows what it asked for.
+export async function readJson<T extends object>({ body, requestId, status }: ClientResponse): Promise<T> {
+  const text = await readText(body, MAX_BYTES);
+  try {
+    const value: unknown = JSON.parse(text);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    if (typeof value === 'object' && value !== null) return value as T;
+  } catch {
+    // It is reported as any other text.
+  }
+  throw invalidResponse('The response is not JSON of a data-frame server.', { status, requestId });
 }

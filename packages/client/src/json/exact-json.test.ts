@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { rowReader } from './cell-values.ts';
+import { rowReader } from './json-table.ts';
 import { parseExact, writeExact } from './exact-json.ts';
 
 describe('JSON', () => {

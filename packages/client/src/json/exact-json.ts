@@ -1,5 +1,5 @@
-import type { Value } from './table-types.ts';
-import { shown, TableError } from './table-error.ts';
+/** A value of a row. An integer in a nested value is a `bigint` if a `number` cannot hold it. */
+export type Value = null | boolean | number | bigint | string | readonly Value[] | { readonly [name: string]: Value };
 
 /** How integers are returned that a `number` may not hold exactly. */
 export type Longs = 'bigint' | 'string' | 'number';
@@ -18,7 +18,7 @@ export function longOf(digits: string, longs: Longs): Value {
   throw new InexactError(`A number cannot hold ${digits} exactly.`);
 }
 
-/** Parses JSON without rounding: an integer that a `number` cannot hold is what `longs` says. */
+/** Parses JSON without rounding: an integer beyond a `number` becomes what `longs` says. */
 export function parseExact(text: string, longs: Longs): Value {
   try {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- JSON has no other values.
@@ -34,7 +34,7 @@ const MANY_DIGITS = /\d{16}/;
 const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{}]|[^\s[\]{}:,"]+/g;
 const INTEGER = /^-?\d+$/;
 
-/** Returns a value that is known to be a string, because it stands where JSON has only strings. */
+/** Returns a value where JSON has only strings. */
 export function textOf(value: Value): string {
   return typeof value === 'string' ? value : '';
 }
@@ -65,7 +65,7 @@ function parseTokens(text: string, longs: Longs): Value {
   return next();
 }
 
-/** Writes a value as JSON without rounding. Throws for a number that JSON does not have, and for what is not a value. */
+/** Writes a value as JSON without rounding. Throws for infinite numbers, and for what is not a value. */
 export function writeExact(given: unknown): string {
   const value = jsonOf(given);
   if (typeof value === 'function' || typeof value === 'symbol') {
@@ -86,4 +86,24 @@ export function writeExact(given: unknown): string {
 function jsonOf(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('toJSON' in value)) return value;
   return typeof value.toJSON === 'function' ? Reflect.apply(value.toJSON, value, ['']) : value;
+}
+
+/** The bytes of an answer are not a JSON table. */
+export class TableError extends Error {
+  override readonly name = 'TableError';
+  /** What is wrong, to put into a sentence. */
+  readonly detail: string;
+  /** True if a row is too long to be read. */
+  readonly isTooLong: boolean;
+
+  constructor(detail: string, isTooLong = false) {
+    super(`The answer is not a JSON table: ${detail}.`);
+    this.detail = detail;
+    this.isTooLong = isTooLong;
+  }
+}
+
+/** Quotes a text of an answer; of a long one, the beginning. */
+export function shown(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
 }

@@ -7,7 +7,7 @@ type Collect = (options?: { readonly type: 'minor' }) => void;
 let collect: unknown;
 
 /**
- * Runs the garbage collector. `minor` collects only young objects, which is much faster. The flag is set at run time: on the
+ * Runs the garbage collector. `minor` collects only young objects, much faster. The flag is set at run time: on the
  * command line it would keep Node from using its code cache.
  */
 export function collectGarbage(type: 'major' | 'minor' = 'major'): void {

@@ -1,7 +1,9 @@
 import { createRequire } from 'node:module';
 import type * as NodeApi from '@duckdb/node-api';
+import type { DuckDBType } from '@duckdb/node-api';
+import type { DuckType } from '../wire/column-plans.ts';
 
-// An ES import would scan each of its many files for exports first, which doubles the load time.
+// An ES import would scan each of its many files for exports first: twice the load time.
 const nodeApi: unknown = createRequire(import.meta.url)('@duckdb/node-api');
 if (!isNodeApi(nodeApi)) throw new Error('The package @duckdb/node-api has no DuckDBInstance.');
 
@@ -10,8 +12,7 @@ function isNodeApi(value: unknown): value is typeof NodeApi {
 }
 
 /**
- * The parts of DuckDB's library that the child uses. It calls `@duckdb/node-bindings` for what the library does not
- * offer.
+ * The parts of DuckDB's library used by the child. For the rest, it calls `@duckdb/node-bindings`.
  */
 export const {
   DuckDBDecimalType,
@@ -46,3 +47,17 @@ export const PLAIN_TYPES = {
   BLOB: nodeApi.BLOB,
   UUID: nodeApi.UUID,
 } as const;
+
+/** Returns a DuckDB type as plain data. */
+export function duckTypeOf(type: DuckDBType): DuckType {
+  const { DECIMAL, LIST, ARRAY, MAP, STRUCT } = DuckDBTypeId;
+  if (type.typeId === DECIMAL) return { name: 'DECIMAL', precision: type.width, scale: type.scale };
+  if (type.typeId === LIST) return { name: 'LIST', item: duckTypeOf(type.valueType) };
+  if (type.typeId === ARRAY) return { name: 'ARRAY', item: duckTypeOf(type.valueType) };
+  if (type.typeId === MAP) return { name: 'MAP', key: duckTypeOf(type.keyType), value: duckTypeOf(type.valueType) };
+  if (type.typeId !== STRUCT) return { name: DuckDBTypeId[type.typeId] };
+  return {
+    name: 'STRUCT',
+    fields: type.entryTypes.map((entry, i) => ({ name: type.entryNames[i] ?? '', type: duckTypeOf(entry) })),
+  };
+}

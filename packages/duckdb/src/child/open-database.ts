@@ -7,7 +7,7 @@ export async function openDatabase(): Promise<Database> {
   return duckdb.open(':memory:');
 }
 
-/** The database that every child needs. The first call starts to open it. */
+/** The database of every child. The first call starts to open it. */
 export function firstDatabase(): Promise<Database> {
   if (first === undefined) {
     first = openDatabase();

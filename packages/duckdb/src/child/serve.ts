@@ -1,29 +1,27 @@
 import { writeSync } from 'node:fs';
 import { type ConnectOpts, Socket, type SocketConstructorOpts } from 'node:net';
-import type { BatchWriter } from '../wire/batch.ts';
-import { createBatchPlaces } from '../wire/batch-file.ts';
+import { type BatchWriter, createBatchPlaces } from '../wire/batch.ts';
 import {
   BATCH_BYTES,
   BATCH_CREDITS,
   createMessageParser,
   doublesPayload,
-  MESSAGE,
-  messageHead,
   jsonPayload,
+  MESSAGE,
+  monotonicMs,
   parseJson,
+  sendMessage,
+  type Traceable,
   wordsPayload,
 } from '../wire/messages.ts';
-import { type ActiveRequest, CancelledError } from './active-request.ts';
-import { DamagedFileError, IntactFileError } from './files/load-checks.ts';
+import { type ActiveRequest, CancelledError, createRequestSpans, type RequestSpans } from './active-request.ts';
+import { DamagedFileError, IntactFileError } from './files/checksums.ts';
 import { createSqlHandler } from './sql/sql-handler.ts';
-import { SqlFaultError } from '../wire/sql-fault.ts';
-import { SqlRefusal, UnreadableFrameError } from './sql/sql-refusal.ts';
+import { SqlError } from './sql/sql-refusal.ts';
 import { createFileHandler } from './files/file-handler.ts';
 import { firstDatabase } from './open-database.ts';
-import { createRequestSpans, type RequestSpans } from './request-spans.ts';
-import { UnstorableValue } from './columns/column-writer.ts';
-import type { ChildFailure, ChildSettings } from '../wire/file-requests.ts';
-import { monotonicMs, type Traceable } from '../wire/request-trace.ts';
+import { UnstorableValue } from './columns/fixed-writers.ts';
+import type { ChildFailure, ChildSettings } from '../wire/requests.ts';
 
 // Requests arrive on the socket at file descriptor 3.
 const STDERR = 2;
@@ -65,7 +63,7 @@ function end(): void {
 /** Serves requests until the parent is gone. */
 export function serve(): void {
   for (const event of ['end', 'close', 'error']) socket.on(event, end);
-  // A regular exit would wait for DuckDB, which may wait for this very thread.
+  // A regular exit would wait for DuckDB, and DuckDB may wait for this very thread.
   for (const event of ['uncaughtException', 'unhandledRejection']) {
     process.on(event, (error: unknown) => {
       writeSync(STDERR, `${error instanceof Error ? error.stack : String(error)}\n`);
@@ -97,7 +95,7 @@ function onMessage(kind: number, id: number, payload: ArrayBuffer): void {
     places?.free(new Uint32Array(payload)[0] ?? 0);
     return;
   }
-  // Ignore messages that arrive after the response.
+  // Ignore messages after the response.
   const active = activeRequests.get(id);
   if (active === undefined) return;
   if (kind === MESSAGE.batch) active.incoming.push(payload);
@@ -137,23 +135,15 @@ async function respond(active: ControlledRequest, result: Promise<unknown>): Pro
 
 function failureOf(error: unknown, active: ActiveRequest): ChildFailure {
   if (active.signal.aborted || error instanceof CancelledError) return { code: 'cancelled', message: 'Cancelled.' };
-  if (error instanceof SqlRefusal || error instanceof UnreadableFrameError) return error.failure;
-  if (error instanceof SqlFaultError) return error.fault;
+  if (error instanceof SqlError) return error.failure;
   if (error instanceof DamagedFileError) return { code: 'damaged_file', message: error.message };
   if (error instanceof UnstorableValue) return { code: 'invalid_data', message: error.message };
   const isIntact = error instanceof IntactFileError ? ({ isIntact: true } as const) : {};
   return { code: 'duckdb', message: error instanceof Error ? error.message : String(error), ...isIntact };
 }
 
-function send(kind: number, id: number, parts: readonly Uint8Array[], length = totalLength(parts)): void {
-  socket.cork();
-  socket.write(messageHead(kind, id, length));
-  for (const part of parts) socket.write(part);
-  socket.uncork();
-}
-
-function totalLength(parts: readonly Uint8Array[]): number {
-  return parts.reduce((sum, part) => sum + part.length, 0);
+function send(kind: number, id: number, parts: readonly Uint8Array[]): void {
+  sendMessage(socket, kind, id, parts);
 }
 
 interface ControlledRequest extends ActiveRequest {

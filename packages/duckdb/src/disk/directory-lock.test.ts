@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { DirectoryInUseError, lockDirectory } from './directory-lock.ts';
-import { identifyProcess } from './process-identity.ts';
+import { DirectoryInUseError, identifyProcess, lockDirectory } from './directory-lock.ts';
 
 let directory: string;
 const children: ChildProcess[] = [];

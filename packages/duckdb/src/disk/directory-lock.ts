@@ -1,18 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import { readdir, stat, utimes, writeFile } from 'node:fs/promises';
+import { readdir, readFile, readlink, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { execFile } from 'node:child_process';
+import { hostname } from 'node:os';
 import { hasCode, readSmallFile, unlinkIfThere, writeWhole } from './durable-files.ts';
-import { identifyProcess, isRunning, type ProcessIdentity } from './process-identity.ts';
 
-/** The process that holds a directory. */
+/** The process with the lock of a directory. */
 export interface LockHolder extends ProcessIdentity {
   readonly since: string;
 }
 
 /** An exclusive lock on a directory. */
 export interface DirectoryLock {
-  /** Fails if another process has taken over the directory, which happens if this one was suspended for too long. */
+  /** Fails if another process has taken over the directory, because this one was suspended for too long. */
   check(): Promise<void>;
   /** Why the last heartbeat failed, if it did: the holder touches its lock file every second. */
   readonly failure: unknown;
@@ -46,20 +47,20 @@ export class TakenOverError extends Error {
 export interface LockTimes {
   /** The interval between heartbeats of a holder. Default 1000. */
   readonly beatMs?: number;
-  /** A holder that cannot be probed counts as dead after this long without a heartbeat. Default 6000. */
+  /** An unprobeable holder counts as dead after this long without a heartbeat. Default 6000. */
   readonly silenceMs?: number;
 }
 
 const PREFIX = '.lock-';
 const UNFINISHED_PREFIX = '.new';
-/** Marks the lock file of the process that holds the directory: others give up instead of retrying. */
+/** Marks the lock file of the holder: others give up instead of retrying. */
 const HELD_SUFFIX = '.held';
 const ATTEMPTS = 20;
 
 /**
  * Locks a directory, or fails with `DirectoryInUseError`.
  *
- * Each contender writes a lock file under a unique name that is never reused, and *then* lists the others. If it finds
+ * Each contender writes a lock file under a unique name, never reused, and *then* lists the others. If it finds
  * a live one, it removes its own file and retries or gives up; if it finds none, it holds the directory. Two processes
  * can never both hold it: one of two files was there first, and the writer of the second lists the directory after
  * that. Any process may remove the file of a dead one. Because a name belongs to one process forever, this never removes
@@ -90,10 +91,10 @@ export async function lockDirectory(directory: string, times: LockTimes = {}): P
   }
 }
 
-/** A process that cannot be probed is gone after this long without a heartbeat. Without a lock, the age counts. */
+/** An unprobeable process is gone after this long without a heartbeat. Without a lock, the age counts. */
 const GONE_MS = 60_000;
 
-/** Whether every process that held or tried to hold a directory is gone. Does not wait, and changes nothing. */
+/** True if every holder of and contender for a directory is gone. Does not wait, and changes nothing. */
 export async function isAbandoned(directory: string): Promise<boolean> {
   const self = await identifyProcess();
   const names = (await readdir(directory)).filter((name) => name.startsWith(PREFIX) && !name.endsWith(HELD_SUFFIX));
@@ -108,7 +109,7 @@ export async function isAbandoned(directory: string): Promise<boolean> {
 
 interface OtherProcess {
   readonly holder: LockHolder;
-  /** Whether it holds the directory, rather than being a contender. */
+  /** True if it holds the directory, rather than being a contender. */
   readonly hasWon: boolean;
 }
 
@@ -175,7 +176,7 @@ function parseFields(text: string): ReadonlyMap<string, unknown> {
   }
 }
 
-/** Whether the holder sends heartbeats. Uses only the local clock: that of another machine may be wrong. */
+/** True if the holder sends heartbeats. Uses only the local clock: that of another machine may be wrong. */
 async function isTouched(path: string, { silenceMs = 6000 }: LockTimes): Promise<boolean> {
   const first = await touchedAt(path);
   const end = performance.now() + silenceMs;
@@ -216,4 +217,65 @@ async function holdLock(directory: string, path: string, { beatMs = 1000 }: Lock
       await removeLock(path);
     },
   };
+}
+
+/** Identifies a process, for others to check if it still runs. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  readonly host: string;
+  /** The start time as the system reports it. It tells apart processes with a reused id. */
+  readonly started: string;
+  /** The scope of the id: this boot of this machine, and its PID namespace. */
+  readonly scope: string;
+}
+
+/** Returns the identity of this process. */
+export async function identifyProcess(): Promise<ProcessIdentity> {
+  const scope = [await readBootId(), await readlink('/proc/self/ns/pid').catch(() => '')].join(' ').trim();
+  const host = hostname();
+  // Without a boot id, the host name has to do.
+  return {
+    pid: process.pid,
+    host,
+    started: (await startOfProcess(process.pid)) ?? '',
+    scope: scope === '' ? host : scope,
+  };
+}
+
+/** True if a process runs; undefined if this process cannot tell. */
+async function isRunning(other: ProcessIdentity, self: ProcessIdentity): Promise<boolean | undefined> {
+  if (other.scope !== self.scope) return undefined;
+  if (!hasProcess(other.pid)) return false;
+  const started = await startOfProcess(other.pid);
+  // The start time is unreadable if the process has just ended or belongs to another user.
+  return started === undefined || other.started === '' ? hasProcess(other.pid) : started === other.started;
+}
+
+function hasProcess(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // Signalling a process of another user is not permitted, but it exists.
+    return !hasCode(error, 'ESRCH');
+  }
+}
+
+async function readBootId(): Promise<string> {
+  return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '')).trim();
+}
+
+async function startOfProcess(pid: number): Promise<string | undefined> {
+  const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
+  if (status !== undefined) {
+    // The program name is in parentheses and can contain anything; the start time is the 20th field after it. A zombie
+    // is still listed, with the state Z.
+    const fields = status.slice(status.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' || fields[0] === 'X' ? '' : (fields[19] ?? '');
+  }
+  if (process.platform === 'linux' || process.platform === 'win32') return undefined;
+  return new Promise((resolve) => {
+    execFile('ps', ['-o', 'lstart=', '-p', String(pid)], (error, output) => {
+      resolve(error === null ? output.trim() : undefined);
+    });
+  });
 }

@@ -1,13 +1,14 @@
 import { constants } from 'node:fs';
-import { open, rename, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { type FileHandle, link, mkdir, open, rename, stat, statfs, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { createHash } from 'node:crypto';
 
 /** Flushes a directory (names created, renamed, removed) to disk. */
 export type DirectorySync = () => Promise<void>;
 
 /**
- * A flush of a directory that concurrent callers share. A flush that starts after several calls serves all of them, so
- * that many small puts do not each wait for one.
+ * A flush of a directory, shared by concurrent callers: one that starts after several calls serves all of them, and
+ * many small puts do not each wait for one.
  */
 export function createDirectorySync(path: string): DirectorySync {
   let running: Promise<void> = Promise.resolve();
@@ -87,7 +88,141 @@ export async function unlinkIfThere(path: string): Promise<void> {
   });
 }
 
-/** Whether an error has one of these system error codes. */
+/** True if an error has one of these system error codes. */
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.includes(error.code);
+}
+
+/** The size and the SHA-256 checksum, in hexadecimal, of a copied file. */
+export interface CopiedFile {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+const CHUNK_BYTES = 1024 * 1024;
+
+/** Copies an open file, from its start, to a new file, and flushes that. Its name is durable when its directory is flushed. */
+export async function copyFlushed(source: FileHandle, path: string, signal?: AbortSignal): Promise<CopiedFile> {
+  const hash = createHash('sha256');
+  const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+  const target = await open(path, 'wx');
+  let bytes = 0;
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const { bytesRead } = await source.read(buffer, 0, buffer.length, bytes);
+      if (bytesRead === 0) break;
+      hash.update(buffer.subarray(0, bytesRead));
+      // Unlike `write`, this repeats a short write.
+      await target.writeFile(buffer.subarray(0, bytesRead));
+      bytes += bytesRead;
+    }
+    await target.sync();
+  } finally {
+    await target.close();
+  }
+  return { bytes, sha256: hash.digest('hex') };
+}
+
+/** Opens a regular file, or a link to one, to read it. Undefined if there is none: opening a FIFO would block. */
+export async function openRegular(path: string): Promise<FileHandle | undefined> {
+  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR', 'ENXIO', 'EOPNOTSUPP')) return undefined;
+    throw error;
+  });
+  if (file === undefined || (await file.stat()).isFile()) return file;
+  await file.close();
+  return undefined;
+}
+
+/** What systems report if a file cannot have another name: no hard links, too many of them, or another file system. */
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV'];
+
+/**
+ * Gives a flushed, immutable file a second name: a hard link, or a flushed copy if the file system has no hard
+ * links. The name is durable when its directory is flushed.
+ */
+export async function linkOrCopy(path: string, newPath: string): Promise<void> {
+  try {
+    await link(path, newPath);
+  } catch (error) {
+    if (!hasCode(error, ...NO_LINKS)) throw error;
+    const file = await open(path, 'r');
+    try {
+      await copyFlushed(file, newPath);
+    } finally {
+      await file.close();
+    }
+  }
+}
+
+/**
+ * Creates a directory and its missing parents, and flushes each new name. Node's recursive `mkdir` loops forever if
+ * creating fails with ENOENT, as it does below /proc. A second caller waits for the first: the directory may exist
+ * already, but its name is not flushed yet.
+ */
+export const makeDirectory: (path: string) => Promise<void> = onceAtATime(makeWithParents);
+
+async function makeWithParents(path: string): Promise<void> {
+  try {
+    await makeOne(path);
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+    await makeDirectory(dirname(path));
+    await makeOne(path);
+  }
+}
+
+async function makeOne(path: string): Promise<void> {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    if (await isDirectory(path)) return;
+    throw error;
+  }
+  await syncDirectory(dirname(path));
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
+
+/** The types of file systems in memory, as Linux numbers them. */
+const MEMORY_TYPES: ReadonlySet<number> = new Set([0x01021994, 0x858458f6]);
+
+/** Returns the free space of the disk of a directory in bytes. Zero if it is in memory, or cannot be determined. */
+export async function freeDiskBytes(directory: string): Promise<number> {
+  try {
+    const { type, bavail, bsize } = await statfs(directory);
+    return MEMORY_TYPES.has(type) ? 0 : bavail * bsize;
+  } catch {
+    return 0;
+  }
+}
+
+/** Reads the first bytes of a file, at most `maxBytes`. */
+export async function readStart(path: string, maxBytes: number): Promise<Buffer> {
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(size, maxBytes)));
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Returns a function to call `call` once for all who ask for the same key while it runs. */
+export function onceAtATime<Key, T>(call: (key: Key) => Promise<T>): (key: Key) => Promise<T> {
+  const running = new Map<Key, Promise<T>>();
+  return (key) => {
+    const known = running.get(key);
+    if (known !== undefined) return known;
+    const started = call(key).finally(() => running.delete(key));
+    running.set(key, started);
+    return started;
+  };
 }

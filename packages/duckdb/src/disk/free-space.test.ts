@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { freeDiskBytes } from './free-space.ts';
+import { freeDiskBytes } from './durable-files.ts';
 
 test('a directory on a disk has free space', async () => {
   expect(await freeDiskBytes(import.meta.dirname)).toBeGreaterThan(0);

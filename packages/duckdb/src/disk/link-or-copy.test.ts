@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { linkOrCopy } from './link-or-copy.ts';
+import { linkOrCopy } from './durable-files.ts';
 
 const OTHER = '/dev/shm';
 let folder: string;

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { makeDirectory } from './make-directory.ts';
+import { makeDirectory } from './durable-files.ts';
 
 let folder: string;
 

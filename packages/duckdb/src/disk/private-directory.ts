@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, promises, renameSync, rmSync } from 'node:fs';
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DirectoryLock, isAbandoned, lockDirectory } from './directory-lock.ts';
-import { createEndingDirectory, endWithProcess, type PrivateDirectory, removeEnding } from './ending-directory.ts';
 
 /** The prefix of the names of private directories. */
 const PREFIX = 'svc-frames-';
 const NAME = new RegExp(`^${PREFIX}`);
 
 /**
- * Creates a directory that only this user can read, below a shared one such as /tmp. Also removes directories that dead
- * processes left there; a store that is open in a directory holds its lock, which tells them apart.
+ * Creates a directory for this user alone, below a shared one such as /tmp. Also removes directories of dead
+ * processes there: an open store holds the lock of its directory, and a dead one does not.
  */
 export async function createPrivateDirectory(parent: string): Promise<PrivateDirectory> {
   const directory = createEndingDirectory(parent, PREFIX);
@@ -22,13 +21,13 @@ export async function createPrivateDirectory(parent: string): Promise<PrivateDir
   return directory;
 }
 
-/** A private directory that is created on first use and locked until it is removed. */
+/** A private directory, created on first use and locked until it is removed. */
 export interface LaterDirectory extends PrivateDirectory {
   /** Creates the directory, if it was not created before. */
   make(): Promise<void>;
 }
 
-/** Reserves the path of a private directory in which no store will be opened. */
+/** Reserves the path of a private directory without a store. */
 export function planPrivateDirectory(parent: string, prefix: string = PREFIX): LaterDirectory {
   const path = join(parent, `${prefix}${randomBytes(12).toString('hex')}`);
   let making: Promise<DirectoryLock> | undefined;
@@ -63,7 +62,7 @@ export function planPrivateDirectory(parent: string, prefix: string = PREFIX): L
   };
 }
 
-/** Removes directories of this user that dead processes left behind. */
+/** Removes directories of this user and of dead processes. */
 export async function sweepAbandoned(parent: string, name: RegExp): Promise<void> {
   for (const entry of await readdir(parent)) {
     // Directories of other users, or unreadable ones, are not ours to remove.
@@ -75,4 +74,46 @@ async function sweepOne(path: string): Promise<void> {
   const entry = await lstat(path);
   const isOurs = entry.isDirectory() && entry.uid === (process.getuid?.() ?? entry.uid);
   if (isOurs && (await isAbandoned(path))) await rm(path, { recursive: true, force: true });
+}
+
+/** A directory for this process alone, removed when the process ends. */
+export interface PrivateDirectory {
+  readonly path: string;
+  /** Removes the directory and its contents. */
+  remove(): Promise<void>;
+}
+
+/** Creates a directory for this user alone. Directories of killed processes stay. */
+export function createEndingDirectory(parent: string, prefix: string): PrivateDirectory {
+  const path = mkdtempSync(join(parent, prefix));
+  endWithProcess(path);
+  return { path, remove: () => removeEnding(path) };
+}
+
+/** The existing directories. */
+const ending = new Set<string>();
+let isEndWatched = false;
+
+/** Removes a directory synchronously on exit: a process cannot await when it exits in the middle of its work. */
+function endWithProcess(path: string): void {
+  ending.add(path);
+  if (isEndWatched) return;
+  isEndWatched = true;
+  process.once('exit', () => {
+    for (const left of ending) {
+      try {
+        // A running engine may still write into the directory, but not under the new name.
+        renameSync(left, `${left}-ended`);
+        rmSync(`${left}-ended`, { recursive: true, force: true });
+      } catch {
+        // The next process sweeps what is left.
+      }
+    }
+  });
+}
+
+/** Removes such a directory now. */
+async function removeEnding(path: string): Promise<void> {
+  await promises.rm(path, { recursive: true, force: true });
+  ending.delete(path);
 }

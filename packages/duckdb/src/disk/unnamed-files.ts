@@ -13,11 +13,11 @@ const CHUNK_BYTES = 512 * 1024;
 
 /** Files for exports and decoded frames. They are unlinked: the system removes them when they are closed, even if this process is killed. */
 export interface UnnamedFiles {
-  /** Opens a file that `write` creates at the path. */
+  /** Opens a file after `write` has created it at the path. */
   create(extension: string, write: (path: string) => Promise<unknown>): Promise<FileHandle>;
 }
 
-/** Creates files in a private folder below `directory`, which is removed when the process ends. */
+/** Creates files in a private folder below `directory`. The folder is removed when the process ends. */
 export function createUnnamedFiles(directory: string): UnnamedFiles {
   const folder = planPrivateDirectory(directory, PREFIX);
   return {
@@ -35,7 +35,7 @@ export function createUnnamedFiles(directory: string): UnnamedFiles {
   };
 }
 
-/** Removes the folders of killed processes, in the background. A directory that cannot be listed has none. */
+/** Removes the folders of killed processes, in the background. An unlistable directory has none. */
 export function sweepUnnamedFiles(directory: string): void {
   sweepAbandoned(directory, new RegExp(`^${PREFIX}`)).catch(() => undefined);
 }
@@ -51,7 +51,7 @@ export interface ReadRangeOptions {
 const freeBuffers: Uint8Array[] = [];
 const MAX_FREE_BUFFERS = 16;
 
-/** Reads a range of a file. A file that ends before the range does is an error. */
+/** Reads a range of a file. A shorter file is an error. */
 export async function* readRange(
   file: FileHandle,
   { start, end }: ByteRange,
@@ -66,7 +66,7 @@ export async function* readRange(
     at += bytesRead;
     yield buffer.subarray(0, bytesRead);
   }
-  // Only now is it certain that the consumer is done with it: one that leaves early may still be sending a chunk.
+  // Only now is the consumer surely done with it: one that leaves early may still be sending a chunk.
   if (reused !== undefined && freeBuffers.length < MAX_FREE_BUFFERS) freeBuffers.push(reused);
 }
 

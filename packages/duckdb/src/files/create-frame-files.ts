@@ -1,17 +1,12 @@
+import { stat } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import type { FrameStream } from '@svc/frames';
-import { createYield, readHead } from '@svc/frames/internal';
+import { createSemaphore, createYield, tenantShare } from '@svc/frames/async';
+import { readHead } from '@svc/frames/streams';
 import type { RecordBatch, Schema } from 'apache-arrow';
-import { explainFile, withUniformLines } from './csv-line-ends.ts';
-import { explainDialect } from './csv-sniffer.ts';
-import { mayHaveNegativeZero } from './csv-table.ts';
-import type { ChildResponses, PutColumn, WrittenNumbers } from '../wire/file-requests.ts';
-import {
-  type ConversionLanes,
-  type ConversionOptions,
-  createConversionLanes,
-  MAX_CONVERSION_BYTES,
-} from './conversion-lanes.ts';
+import { columnOfInexactValue, explainDialect, explainFile, withUniformLines } from './csv/faults.ts';
+import { mayHaveNegativeZero } from './csv/table.ts';
+import type { ChildResponses, PutColumn, WrittenNumbers } from '../wire/requests.ts';
 import {
   countRows,
   describeAgain,
@@ -33,16 +28,15 @@ import type {
   WriteOptions,
   WrittenFile,
 } from './frame-files.ts';
-import { measureOf } from './measure-rows.ts';
+import { losesNegativeZero, measureOf, WITHOUT_DICTIONARIES } from './copied-rows.ts';
 import { estimateSize, growingRowGroups, rowGroupOption, type RowsSize } from './row-groups.ts';
-import { losesNegativeZero, WITHOUT_DICTIONARIES } from './negative-zeros.ts';
 import { type BatchPayload, createBatchEncoder } from '../types/batch-codec.ts';
 import { createSharedValueLimit } from '../types/shared-values.ts';
-import { withExactSource } from './parquet/exact-source.ts';
-import { createFileEngine, type FileEngine, type FileEngineOptions } from '../engine/file-engine.ts';
-import { columnOfInexactValue, fromChild, hasUnknownDialect, type Subject } from './file-errors.ts';
+import { withExactSource } from './parquet/footer.ts';
+import { createFileChild, type FileChild, type FileChildOptions } from '../child-link/file-child.ts';
+import { fromChild, type Subject } from './file-errors.ts';
 import { decodeSource, readSource, subjectOf } from './read-source.ts';
-import { filesOfParquet, tailsOf } from './side-files.ts';
+import { filesOfParquet, tailsOf, watchSize } from './unfinished-files.ts';
 import { attachment, checksOf, copyOptions, FILE_NOTES, storedRowsSql } from './source-sql.ts';
 import { foreignColumn, hasInt96, isStoredBySql } from '../types/duckdb-types.ts';
 import { fileNames, NO_COLUMNS_NAME } from '../wire/sql-names.ts';
@@ -50,17 +44,48 @@ import { type StoredColumn, storedSchema } from '../types/stored-types.ts';
 
 /** `FrameFiles` whose child can be started ahead of time. */
 export interface DuckdbFrameFiles extends FrameFiles {
-  /** Starts the child, so that the first operation does not wait for it. */
+  /** Starts the child ahead of the first operation. */
   warm(): Promise<void>;
   /** The process id of the child, if one is running. */
   readonly childPid: number | undefined;
 }
 
-/** Reads and writes frames in files through an engine child, which starts on first use if it is not running yet. */
-export function createFrameFiles(options: FileEngineOptions & ConversionOptions): DuckdbFrameFiles {
-  const engine = createFileEngine(options);
-  const lanes = createConversionLanes(engine, options);
+/** Limits on the conversion of uploaded files. */
+export interface ConversionOptions {
+  /** The longest time of one conversion, without the time in the queue. Default 600 000. */
+  readonly conversionTimeoutMs?: number;
+  /** A file with more values, counted over all columns, is long. Default ten million. */
+  readonly longValues?: number;
+  /** A Parquet file with more values is refused: a few bytes can encode any number of values. Default 10^10. */
+  readonly maxValues?: number;
+  /** A file with more columns, including nested ones, is long even if it has few values. Default 2000. */
+  readonly longColumns?: number;
+  /**
+   * The largest file of a conversion, in bytes, and the most bytes of the rows of an upload when each has
+   * its own copy of shared values. Default 20 GiB.
+   */
+  readonly maxConversionBytes?: number;
+}
+
+/** The default of `maxConversionBytes`. */
+const MAX_CONVERSION_BYTES = 20 * 1024 ** 3;
+
+/** Reads and writes frames in files through an engine child. It starts on first use if it is not running yet. */
+export function createFrameFiles(options: FileChildOptions & ConversionOptions): DuckdbFrameFiles {
+  const engine = createFileChild(options);
+  const convertUpload = createConversions(engine, options);
   const { maxConversionBytes = MAX_CONVERSION_BYTES } = options;
+
+  /** An upload is described and written within the limits of conversions. */
+  async function convertSource(
+    from: FileSource,
+    path: string,
+    { isUpload = false, ...write }: ConvertOptions,
+  ): Promise<WrittenFile> {
+    const upload = await guarded(subjectOf(from), () => prepareUpload(from));
+    return isUpload ? convertUpload(upload, path, write) : convertPrepared(engine, upload, path, write);
+  }
+
   return {
     write(path, { schema, batches }, write) {
       const source = { schema, batches: withinLimit(batches, maxConversionBytes) };
@@ -68,7 +93,7 @@ export function createFrameFiles(options: FileEngineOptions & ConversionOptions)
     },
     async convert(from, path, write) {
       const convertTo = (source: FileSource): Promise<WrittenFile> =>
-        removeOnFailure(path, convertSource({ engine, lanes }, source, path, write));
+        removeOnFailure(path, convertSource(source, path, write));
       return withExactSource(from, path, (source) => withUniformLines(source, path, convertTo, write.signal));
     },
     merge(from, info, path, write) {
@@ -110,7 +135,7 @@ async function removeOnFailure(path: string, writing: Promise<WrittenFile>): Pro
 }
 
 async function writeFrame(
-  engine: FileEngine,
+  engine: FileChild,
   path: string,
   source: FrameStream,
   write: WriteOptions,
@@ -139,23 +164,107 @@ async function writeFrame(
   return written(schema, numbers);
 }
 
-/** Converts a source into a file of ours. An upload is described and written within the limits of its lane. */
-async function convertSource(
-  { engine, lanes }: { readonly engine: FileEngine; readonly lanes: ConversionLanes },
-  from: FileSource,
-  path: string,
-  { isUpload = false, ...write }: ConvertOptions,
-): Promise<WrittenFile> {
-  const upload = await guarded(subjectOf(from), () => prepareUpload(from));
-  if (!isUpload) return convertUpload(engine, upload, path, write);
-  const { signal, origin } = write;
-  return lanes.run(upload, { paths: filesOfParquet(path), signal, origin }, (limited) =>
-    convertUpload(engine, upload, path, { ...write, signal: limited }),
-  );
+/** The approximate size of a value in a CSV file. */
+const CSV_BYTES_PER_VALUE = 4;
+/**
+ * Conversions in parallel. A CSV file takes about 45 MB of DuckDB's memory and 0.21 MB for each column, so one with many
+ * columns counts as several.
+ */
+const MAX_CONVERTING = 8;
+const COLUMNS_PER_PERMIT = 400;
+/** Long conversions of a tenant in the queue, each with its upload on disk. */
+const MAX_WAITING = 64;
+
+type Convert = (upload: PreparedUpload, path: string, write: WriteOptions) => Promise<WrittenFile>;
+
+/**
+ * Returns a conversion with limits for uploads: long conversions run one at a time, with a few short ones in
+ * parallel. One that takes too long or writes too much is aborted. A file with too many values is `payload_too_large`.
+ */
+function createConversions(engine: FileChild, options: ConversionOptions): Convert {
+  const { conversionTimeoutMs = 600_000, maxConversionBytes = MAX_CONVERSION_BYTES } = options;
+  const { longValues = 1e7, longColumns = 2000, maxValues = 1e10 } = options;
+  const long = createSemaphore(1);
+  const converting = createSemaphore(MAX_CONVERTING, tenantShare(MAX_CONVERTING));
+  /** The number of long conversions of each tenant. */
+  const waiting = new Map<string, number>();
+
+  async function isLong({ source, columns }: PreparedUpload, signal: AbortSignal | undefined): Promise<boolean> {
+    // Tables are not uploaded.
+    if (source.kind === 'table') return false;
+    const isWide = columns > longColumns;
+    if (source.kind === 'csv') return isWide || (await stat(source.path)).size / CSV_BYTES_PER_VALUE > longValues;
+    const values = await guarded('Parquet file', () => engine.call({ op: 'values', path: source.path }, signal));
+    if (values > maxValues) {
+      throw new ServiceError(
+        'payload_too_large',
+        `The Parquet file has ${values} values; at most ${maxValues} are allowed.`,
+        { hint: 'Send the rows in several files: POST /frames/{handle} appends.' },
+      );
+    }
+    return isWide || values > longValues;
+  }
+
+  const withinLimits: Convert = async (upload, path, write) => {
+    const { signal } = write;
+    const exceeded = new AbortController();
+    const timer = setTimeout(() => exceeded.abort(tooLate(conversionTimeoutMs)), conversionTimeoutMs);
+    const stopWatching = watchSize(filesOfParquet(path), maxConversionBytes, () =>
+      exceeded.abort(tooLarge(maxConversionBytes)),
+    );
+    try {
+      const limited = AbortSignal.any([exceeded.signal, ...(signal ? [signal] : [])]);
+      const result = await convertPrepared(engine, upload, path, { ...write, signal: limited });
+      // The last bytes may have been written after the last check.
+      if (result.fileBytes > maxConversionBytes) throw tooLarge(maxConversionBytes);
+      return result;
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw exceeded.signal.aborted ? exceeded.signal.reason : error;
+    } finally {
+      clearTimeout(timer);
+      stopWatching();
+    }
+  };
+
+  return async (upload, path, write) => {
+    const { signal, origin } = write;
+    const permits = 1 + Math.floor(upload.columns / COLUMNS_PER_PERMIT);
+    const run = (): Promise<WrittenFile> =>
+      converting.use(() => withinLimits(upload, path, write), signal, origin, permits);
+    if (!(await isLong(upload, signal))) return run();
+    const tenant = origin?.tenant ?? '';
+    const others = waiting.get(tenant) ?? 0;
+    if (others >= MAX_WAITING) {
+      throw new ServiceError('too_many_requests', `${others} long files of the tenant are already being converted.`, {
+        hint: 'Send the file again when one of them is done.',
+      });
+    }
+    waiting.set(tenant, others + 1);
+    try {
+      return await long.use(run, signal, origin);
+    } finally {
+      const left = (waiting.get(tenant) ?? 1) - 1;
+      if (left === 0) waiting.delete(tenant);
+      else waiting.set(tenant, left);
+    }
+  };
 }
 
-async function convertUpload(
-  engine: FileEngine,
+function tooLate(timeoutMs: number): ServiceError {
+  return new ServiceError('deadline_exceeded', `Converting the file took longer than ${timeoutMs} ms.`, {
+    hint: 'Send fewer rows at once, or raise storage.conversion_timeout_ms.',
+  });
+}
+
+function tooLarge(maxBytes: number): ServiceError {
+  return new ServiceError('payload_too_large', `The frame takes more than ${maxBytes} bytes on disk.`, {
+    hint: 'Send the rows in several files: POST /frames/{handle} appends. Or raise storage.max_conversion_bytes.',
+  });
+}
+
+async function convertPrepared(
+  engine: FileChild,
   upload: PreparedUpload,
   path: string,
   write: WriteOptions,
@@ -166,7 +275,7 @@ async function convertUpload(
   if (first.source.kind === 'csv') return writeCsv(engine, first, path, write);
   const { foreignColumns } = first.info;
   if (!foreignColumns?.some(({ get }) => hasInt96(get))) return writeUpload(engine, first, path, write);
-  // Only the values show whether they need microseconds, or nanoseconds over a shorter range of years.
+  // Only the values show the unit they need: microseconds, or nanoseconds over a shorter range of years.
   return writeUpload(engine, first, path, write).catch(async (error: unknown) => {
     const isUnfit = error instanceof ServiceError && error.code === 'invalid_data';
     // Nanoseconds have a shorter range.
@@ -184,7 +293,7 @@ type SizedUpload = DescribedUpload & { readonly size: RowsSize };
  * that column from all rows, and if that fails, too, with all types from all rows.
  */
 async function writeCsv(
-  engine: FileEngine,
+  engine: FileChild,
   first: SizedUpload,
   path: string,
   write: WriteOptions,
@@ -206,7 +315,7 @@ async function writeCsv(
 }
 
 function describeGuarded(
-  engine: FileEngine,
+  engine: FileChild,
   upload: PreparedUpload,
   options: DescribeUploadOptions,
 ): Promise<DescribedUpload> {
@@ -216,15 +325,15 @@ function describeGuarded(
   });
 }
 
-/** Returns the description of a source, or an error that says what is wrong with it. */
+/** Returns the description of a source, or an error about what is wrong with it. */
 async function explainedInfo(info: SourceInfo | Error, source: FileSource): Promise<SourceInfo | Error> {
   if (!(info instanceof Error)) return info;
   const error = fromChild(info, subjectOf(source));
-  return source.kind === 'csv' && hasUnknownDialect(error) ? explainFile(error, source) : error;
+  return source.kind === 'csv' ? explainFile(error, source) : error;
 }
 
 async function writeUpload(
-  engine: FileEngine,
+  engine: FileChild,
   { source, info, columnNames, size }: SizedUpload,
   path: string,
   write: WriteOptions,
@@ -242,13 +351,13 @@ async function writeUpload(
   return writeFrame(engine, path, readSource(engine, source, { ...info, rows }, part), write);
 }
 
-/** Whether SQL alone can convert the rows to the types of our files. */
+/** True if SQL alone can convert the rows to the types of our files. */
 function isCopiedBySql({ isForeign, foreignColumns, schema }: SourceInfo): boolean {
   if (isForeign === undefined) return true;
   return (foreignColumns ?? schema.fields.map(foreignColumn)).every(({ get }) => isStoredBySql(get));
 }
 
-/** Rows that DuckDB reads and writes without a detour through the parent. */
+/** Rows to copy in DuckDB, without a detour through the parent. */
 interface RowsToCopy {
   readonly sql: string;
   readonly sources: readonly FrameSource[];
@@ -256,12 +365,12 @@ interface RowsToCopy {
   readonly size: RowsSize;
   /** NaN if unknown. */
   readonly arrowBytes?: number;
-  /** Whether a float may be -0. Default: detected after the rows were written. */
+  /** True if a float may be -0. Default: detected after the rows were written. */
   readonly hasNegativeZero?: boolean | undefined;
 }
 
 async function copyRows(
-  engine: FileEngine,
+  engine: FileChild,
   { sql, sources, schema, size, arrowBytes = NaN, hasNegativeZero }: RowsToCopy,
   path: string,
   write: WriteOptions,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { fromChild } from './file-errors.ts';
-import { ChildError } from '../engine/child-errors.ts';
+import { ChildError } from '../child-link/child-errors.ts';
 
 const FAULTS = [
   ['The file is not a Parquet file.', 'it does not end with a footer'],

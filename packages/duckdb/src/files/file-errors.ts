@@ -1,7 +1,5 @@
 import { ServiceError, toServiceError } from '@svc/errors';
-import { counted } from '@svc/errors/internal';
-import { MAX_LINE_BYTES } from './csv-arguments.ts';
-import { inexactColumn } from './csv-table.ts';
+import { quoted } from '@svc/errors/internal';
 import {
   ChildCrash,
   ChildError,
@@ -9,15 +7,16 @@ import {
   isBrokenByAnother,
   isOutOfMemory,
   OOM_KILL_HINT,
-} from '../engine/child-errors.ts';
-import { unreadableParquet } from './parquet/parquet-faults.ts';
+} from '../child-link/child-errors.ts';
+import { csvError } from './csv/faults.ts';
+import { unreadableParquet } from './parquet/faults.ts';
 
-/** The kind of source or file that an operation failed on. A `stored file` is a Parquet file that we wrote. */
+/** The kind of the failing source or file. A `stored file` is a Parquet file of ours. */
 export type Subject = 'Parquet file' | 'stored file' | 'CSV file' | 'table' | 'new file';
 
 /**
  * Converts an error of the child to one for the client. DuckDB's messages contain paths, so they go only to the log. A
- * full disk keeps its system error code, whether DuckDB or Node reported it.
+ * full disk keeps its system error code, from DuckDB or from Node.
  */
 export function fromChild(error: unknown, subject: Subject): Error {
   if (error instanceof ChildCrash) return crashError(error);
@@ -71,8 +70,8 @@ export function fromChild(error: unknown, subject: Subject): Error {
 const UNSTORABLE_HINT = 'Change the value, or cast the column to a type that has it, such as string.';
 
 /**
- * DuckDB's and Node's messages if a file cannot grow: a full disk, a quota, or the largest size that the system allows. The
- * last one is only that of a failed write: in other errors DuckDB quotes lines of a CSV file.
+ * DuckDB's and Node's messages if a file cannot grow: a full disk, a quota, or the largest size of the system. The
+ * last one is only for a failed write: in other errors DuckDB quotes lines of a CSV file.
  */
 const NO_SPACE =
   /no space left on device|ENOSPC|disk quota exceeded|EDQUOT|max_temp_directory_size|^(?:IO Error|EFBIG): .*file too large/i;
@@ -83,7 +82,7 @@ const SYSTEM_ERROR =
 const NOT_OF_A_FILE: ReadonlySet<string> = new Set(['INTERNAL', 'FATAL', 'INTERRUPT', 'Out of Memory', 'Connection']);
 
 /**
- * Whether DuckDB's error shows that the file itself is malformed. Too many open files, a failing disk or a broken engine
+ * True if DuckDB's error is about a malformed file. Too many open files, a failing disk or a broken engine
  * do not.
  */
 export function isOfTheFile({ kind, message }: { readonly kind: string; readonly message: string }): boolean {
@@ -124,72 +123,15 @@ function crashError(cause: ChildCrash): ServiceError {
   });
 }
 
-/** Says what is wrong with a line of another length. */
-export function wrongValueCount(values: number, columns: number): string {
-  return `has ${counted(values, 'value')}, but there ${columns === 1 ? 'is' : 'are'} ${counted(columns, 'column')}`;
-}
-
-/** Returns the index of the column of a CSV file that a value did not fit; undefined if an error has another cause. */
-export function columnOfInexactValue(error: unknown): number | undefined {
-  const cause = error instanceof ServiceError ? error.cause : error;
-  return cause instanceof ChildError ? inexactColumn(cause.message) : undefined;
-}
-
-/** What to do about a line with another number of values. */
-export const BROKEN_LINE_HINT =
-  'Correct the line. If the file begins with a title or comments, leave those lines out with ?skip=. If its values have another separator, send it as ?delimiter=.';
-
-/** Extracts the line, and what DuckDB expected there, from its message of many lines. */
-function csvError(cause: ChildError): ServiceError {
-  const { message } = cause;
-  if (columnOfInexactValue(cause) !== undefined) {
-    return new ServiceError('invalid_data', 'The CSV file has changed since its types were detected.', {
-      hint: 'Send the request again.',
-      cause,
-    });
+/** Refuses an upload with a duplicate column name. Case matters. */
+export function refuseRepeatedName(format: 'CSV' | 'Parquet', names: readonly string[], hint: string): void {
+  const known = new Set<string>();
+  for (const name of names) {
+    if (known.has(name)) {
+      throw new ServiceError('invalid_data', `The ${format} file has two columns with the name ${quoted(name)}.`, {
+        hint,
+      });
+    }
+    known.add(name);
   }
-  const known = CSV_FAULTS.find(([pattern]) => pattern.test(message));
-  // DuckDB counts the lines before a long one wrong.
-  const line = known?.[1] === TOO_LONG ? undefined : /CSV Error on Line: (\d+)/.exec(message)?.[1];
-  const at = line === undefined ? 'The CSV file' : `Line ${line} of the CSV file`;
-  const counts = /Expected Number of Columns: (\d+) Found: (\d+)/.exec(message);
-  if (counts !== null) {
-    const [, expected, found] = counts;
-    return new ServiceError('invalid_data', `${at} ${wrongValueCount(Number(found), Number(expected))}.`, {
-      hint: BROKEN_LINE_HINT,
-      cause,
-    });
-  }
-  const isUndetected = line === undefined && UNDETECTED.test(message);
-  const text = isUndetected ? UNKNOWN_CSV_DIALECT : `${at} ${known?.[1] ?? 'cannot be read'}.`;
-  return new ServiceError('invalid_data', text, { hint: known?.[2] ?? DIALECT_HINT, cause });
 }
-
-/** The message for a CSV file whose lines have nothing in common. */
-export const UNKNOWN_CSV_DIALECT = 'Could not detect the CSV dialect (delimiter, quoting, header).';
-
-const UNDETECTED = /Error when sniffing file|not possible to automatically detect|Parser state machine/i;
-
-/** Whether an error shows that DuckDB could not detect the dialect of a CSV file. */
-export function hasUnknownDialect(error: unknown): boolean {
-  return error instanceof ServiceError && error.cause instanceof ChildError && UNDETECTED.test(error.cause.message);
-}
-
-const DIALECT_HINT =
-  'Check that every line has as many values as the first, and set the dialect with ?header=, ?delimiter= and ?columns=.';
-const ENCODING_HINT =
-  'Send the encoding of the file as ?encoding=, for example utf-16, latin-1 or windows-1252, or save the file as UTF-8.';
-
-/** What to do about a line that is too long. */
-export const LONG_LINE_HINT =
-  'Check that lines end with a line feed, and that every quote is closed; or send shorter values.';
-
-const TOO_LONG = `has a line of more than ${MAX_LINE_BYTES} bytes`;
-
-/** DuckDB's messages, with ours and the hint. */
-const CSV_FAULTS: readonly (readonly [pattern: RegExp, fault: string, hint?: string])[] = [
-  [UNDETECTED, 'fits no CSV dialect (delimiter, quoting, header) that could be detected'],
-  [/unterminated quote|quote .*not.*closed|Value with unterminated/i, 'has an unterminated quote'],
-  [/Maximum line size/i, TOO_LONG, LONG_LINE_HINT],
-  [/not utf-8|Invalid unicode|utf-8 encoded/i, 'is not UTF-8', ENCODING_HINT],
-];

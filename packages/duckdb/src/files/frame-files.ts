@@ -1,29 +1,30 @@
 import type { CsvOptions, FrameStream, RequestOrigin } from '@svc/frames';
 import type { Schema } from 'apache-arrow';
 import type { GetPlan } from '../wire/column-plans.ts';
-import type { CsvTable } from './csv-table.ts';
+import type { CsvTable } from './csv/table.ts';
 import type { UnnamedFiles } from '../disk/unnamed-files.ts';
 
-/** A file (or table) that holds a frame. */
+/** A Parquet file, ours (with our schema in its metadata) or a foreign one. */
+export interface ParquetSource {
+  readonly kind: 'parquet';
+  readonly path: string;
+  /** True if `convert` may modify the file. It is removed afterwards. */
+  readonly isTemporary?: true;
+  /** True if we wrote the file, in a directory of ours. */
+  readonly isOwn?: true;
+}
+
+/** A CSV file in UTF-8. Missing options are detected. */
+export interface CsvSource extends Omit<CsvOptions, 'encoding' | 'skip'> {
+  readonly kind: 'csv';
+  readonly path: string;
+  /** The schema of the frame for appended rows: the values are read in its types. */
+  readonly addedTo?: Schema;
+}
+
+/** A file (or table) with a frame. A table is one of a DuckDB database file, opened read-only. */
 export type FileSource =
-  /** A Parquet file, ours (with our schema in its metadata) or a foreign one. */
-  | {
-      readonly kind: 'parquet';
-      readonly path: string;
-      /** Whether `convert` may modify the file, which is removed afterwards. */
-      readonly isTemporary?: true;
-      /** Whether we wrote the file, in a directory that belongs to us. */
-      readonly isOwn?: true;
-    }
-  /** A CSV file in UTF-8. Options that are not given are detected. */
-  | ({
-      readonly kind: 'csv';
-      readonly path: string;
-      /** The frame that the rows are appended to: the values are read in the types of its columns. */
-      readonly addedTo?: Schema;
-    } & Omit<CsvOptions, 'encoding' | 'skip'>)
-  /** A table of a DuckDB database file, opened read-only. */
-  | { readonly kind: 'table'; readonly path: string; readonly table: string };
+  ParquetSource | CsvSource | { readonly kind: 'table'; readonly path: string; readonly table: string };
 
 /** The parts of a frame: Parquet files of ours whose columns have the same names and types. Their rows follow each other. */
 export interface PartsSource {
@@ -51,7 +52,7 @@ export type FrameSource = FileSource | PartsSource;
 
 /** The metadata of a source, known without reading its rows. */
 export interface SourceInfo {
-  /** The schema of the frame that a read returns. */
+  /** The schema of the frame as a read returns it. */
   readonly schema: Schema;
   readonly rows: number;
   /** The size of the rows as Arrow, if it was recorded when the file was written. */
@@ -70,7 +71,7 @@ export interface SourceInfo {
 export interface ForeignColumn {
   readonly name: string;
   readonly sqlType: string;
-  /** The type that SQL of clients sees: with the zone of timestamps that are read without it. Default: `sqlType`. */
+  /** The type in SQL of clients: with the zone of timestamps, even if they are read without it. Default: `sqlType`. */
   readonly viewType?: string;
   readonly get: GetPlan;
 }
@@ -81,23 +82,23 @@ export interface WriteOptions {
   /** Only for zstd. */
   readonly level?: number;
   readonly signal?: AbortSignal;
-  /** The request that writes, if there is one. */
+  /** The writing request, if there is one. */
   readonly origin?: RequestOrigin;
 }
 
 /** How a source is converted into a Parquet file of ours. */
 export interface ConvertOptions extends WriteOptions {
-  /** Whether a client sent the source: then size and time are limited, and long ones run one at a time. Default false. */
+  /** True if a client sent the source: then size and time are limited, and long ones run one at a time. Default false. */
   readonly isUpload?: boolean;
 }
 
-/** A Parquet file that was written and flushed to disk. */
+/** A written Parquet file, flushed to disk. */
 export interface WrittenFile extends SourceInfo {
   readonly arrowBytes: number;
   readonly fileBytes: number;
 }
 
-/** Which part of a source to read. */
+/** The part of a source to read. */
 export interface ReadPart {
   readonly offset?: number;
   readonly limit?: number;
@@ -106,7 +107,7 @@ export interface ReadPart {
   /** Reuse one buffer: each batch is valid until the next `next()`. Default false. */
   readonly reuseBuffers?: boolean;
   readonly signal?: AbortSignal;
-  /** The request that reads, if there is one. */
+  /** The reading request, if there is one. */
   readonly origin?: RequestOrigin;
 }
 
@@ -139,13 +140,13 @@ export interface DecodedFile {
  */
 export interface FrameFiles {
   /**
-   * Writes a frame to a new Parquet file, in row groups that fit its size, with its schema in the metadata, and
-   * flushes it to disk. On failure there is no file. The schema in the result is the one that a read returns: columns
-   * that are not stored as they came have other types in it (see `storedSchema`). A full disk is an error with the code
-   * `ENOSPC`; a value that cannot be stored is `invalid_data` with its row and column.
+   * Writes a frame to a new Parquet file, in row groups for its size, with its schema in the metadata, and
+   * flushes it to disk. On failure there is no file. The schema in the result is the one of a read: columns
+   * with another stored type have that one in it (see `storedSchema`). A full disk is an error with the code
+   * `ENOSPC`; an unstorable value is `invalid_data` with its row and column.
    */
   write(path: string, source: FrameStream, options: WriteOptions): Promise<WrittenFile>;
-  /** Converts a source into a Parquet file of ours. `invalid_data` names the line and column that cannot be read. */
+  /** Converts a source into a Parquet file of ours. `invalid_data` names the unreadable line and column. */
   convert(from: FileSource, path: string, options: ConvertOptions): Promise<WrittenFile>;
   /** Writes the rows of all parts into one Parquet file of ours, in order, after it has verified their checksums. */
   merge(from: PartsSource, info: SourceInfo, path: string, options: WriteOptions): Promise<WrittenFile>;
@@ -153,15 +154,15 @@ export interface FrameFiles {
   describe(sources: readonly FileSource[]): Promise<readonly (SourceInfo | Error)[]>;
   /**
    * Compares the whole source with its checksums. A damaged one is `invalid_data`; one without checksums passes, with
-   * `isChecked` false. `again` also verifies parts that were verified before.
+   * `isChecked` false. `again` also verifies parts once more.
    */
   verify(source: FrameSource, options?: VerifyOptions): Promise<{ readonly isChecked: boolean }>;
   /**
-   * Reads the rows of a source that was described before, with backpressure. If the file has checksums, a batch arrives
+   * Reads the rows of a described source, with backpressure. If the file has checksums, a batch arrives
    * only after its bytes were verified.
    */
   read(source: FrameSource, info: SourceInfo, part?: ReadPart): FrameStream;
-  /** Writes all rows of a source that was described before to an unnamed file, from which they are read much faster. */
+  /** Writes all rows of a described source to an unnamed file: reads of it are much faster. */
   decode(source: FrameSource, info: SourceInfo, options: DecodeOptions): Promise<DecodedFile>;
   /** Lists the tables of a database file. Creates an empty file if there is none. */
   tables(path: string): Promise<readonly string[]>;

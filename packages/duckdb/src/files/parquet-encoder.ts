@@ -4,7 +4,7 @@ import { createUnnamedFiles, readRange, sweepUnnamedFiles, toExportError } from 
 
 /** Options of `createParquetEncoder`. */
 export interface ParquetEncoderOptions {
-  /** The parent of a private folder for temporary files, which is removed when the process ends. */
+  /** The parent of a private folder for temporary files. The folder is removed when the process ends. */
   readonly directory: string;
   /** Default zstd, level 3. */
   readonly compression?: Pick<WriteOptions, 'compression' | 'level'>;

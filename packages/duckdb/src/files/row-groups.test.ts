@@ -1,10 +1,10 @@
 import { open, writeFile } from 'node:fs/promises';
 import { longFrame, readRows } from '@svc/frames/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { footerOf } from '../child/files/finish-file.ts';
+import { footerOf } from '../child/files/checksums.ts';
 import { layoutOf } from '../child/files/parquet-layout.ts';
 import { createFilesFixture, type FilesFixture } from '../testing/files-fixture.ts';
-import { readParquetFooter } from './parquet/parquet-footer.ts';
+import { readParquetFooter } from './parquet/footer.ts';
 import { estimateSize, LONG_FRAME_ROWS, rowGroupOption } from './row-groups.ts';
 
 let fixture: FilesFixture;

@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises';
-import { readStart } from '../disk/read-start.ts';
-import { LINE_FEED } from './csv-scanner.ts';
-import { groupRowsOption, type WriteSegments } from '../wire/file-requests.ts';
+import { readStart } from '../disk/durable-files.ts';
+import { LINE_FEED } from './csv/text.ts';
+import { groupRowsOption, type WriteSegments } from '../wire/requests.ts';
 import type { PreparedUpload } from './describe-source.ts';
 
 /** From this many rows on, a frame is long. Its footer would cost more than its rows if its row groups were short. */
 export const LONG_FRAME_ROWS = 2_000_000;
-/** The rows of a row group in a frame that is not long. */
+/** The rows of a row group in a short frame. */
 const SHORT_GROUP_ROWS = 20_480;
 /** Row groups by the rows of a frame: small enough to read a few rows fast, and few enough for a short footer. */
 const GROUP_ROWS = [
@@ -25,7 +25,7 @@ export interface RowsSize {
   readonly bytesPerRow: number;
 }
 
-/** The COPY option for row groups that fit a frame of this size. */
+/** The COPY option for the row groups of a frame of this size. */
 export function rowGroupOption(size: RowsSize): string {
   return groupRowsOption(groupRowsOf(size));
 }
@@ -36,7 +36,7 @@ function groupRowsOf({ rows, bytesPerRow }: RowsSize): number {
   return Math.max(1, Math.min(groupRows, fitting));
 }
 
-/** Row groups that grow with a stream of unknown length, each from a row on. */
+/** Row groups for a stream of unknown length: they grow from certain rows on. */
 export function growingRowGroups(bytesPerRow: number): WriteSegments['growing'] {
   return GROUP_ROWS.map(({ from }) => ({ from, groupRows: groupRowsOf({ rows: from, bytesPerRow }) }));
 }
@@ -44,7 +44,7 @@ export function growingRowGroups(bytesPerRow: number): WriteSegments['growing'] 
 /** The least bytes of a row in a CSV file: one digit and a line feed. */
 const MIN_CSV_ROW_BYTES = 2;
 const CSV_HEAD_BYTES = 64 * 1024;
-/** A rough ratio of the memory that rows take to their bytes in a Parquet file. */
+/** A rough ratio of the memory of rows to their bytes in a Parquet file. */
 const PARQUET_RATIO = 4;
 
 /** Estimates the size of the rows of an upload, without reading all of it. */

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { ServiceError } from '@svc/errors';
 import { type Field, Schema } from 'apache-arrow';
 import type { GetPlan } from '../wire/column-plans.ts';
-import { CHECKS_KEY } from '../wire/file-checks.ts';
+import { CHECKS_KEY } from '../wire/file-layout.ts';
 import {
   type ChildRequest,
   type FileCheck,
@@ -10,10 +9,11 @@ import {
   NOTE_PLACEHOLDER,
   type RowsCheck,
   type RowsPart,
-} from '../wire/file-requests.ts';
-import { textArguments } from './csv-arguments.ts';
-import { csvColumnName, type CsvTable, typedRowsSql } from './csv-table.ts';
+} from '../wire/requests.ts';
+import { csvTextsSql } from './csv/dialect.ts';
+import { type CsvTable, typedRowsSql } from './csv/table.ts';
 import type {
+  CsvSource,
   FileSource,
   ForeignColumn,
   FramePart,
@@ -22,15 +22,11 @@ import type {
   SourceInfo,
   WriteOptions,
 } from './frame-files.ts';
-import { METADATA_KEYS, schemaText } from '../types/schema-text.ts';
+import { METADATA_KEYS, schemaText, storedColumn } from '../types/stored-types.ts';
 import { foreignColumn, storeExpression } from '../types/duckdb-types.ts';
-import { fileNames, sqlName, sqlText } from '../wire/sql-names.ts';
-import { storedColumn } from '../types/stored-types.ts';
+import { fileNames, globFree, sqlName, sqlText } from '../wire/sql-names.ts';
 
-/** A CSV file. */
-export type CsvSource = Extract<FileSource, { kind: 'csv' }>;
-
-/** A source with all that SQL needs. */
+/** A source with everything SQL needs. */
 export type SettledSource =
   Exclude<FileSource, { kind: 'csv' }> | (CsvSource & { /** How the file is read. */ readonly table: CsvTable });
 
@@ -62,22 +58,7 @@ export function parquetClause(paths: readonly string[], options = ''): string {
   return `read_parquet(${files}, hive_partitioning = false${options})`;
 }
 
-/** SQL for the texts of a CSV file in a FROM clause, with columns named by `csvColumnName`. */
-export function csvTextsSql(
-  source: CsvSource,
-  { columns, ...dialect }: Pick<CsvTable, 'delimiter' | 'header' | 'skip'> & { readonly columns: readonly unknown[] },
-): string {
-  const names = columns.map((_, i) => csvColumnName(i));
-  return `read_csv(${globFree(source.path)}${textArguments({ ...source, ...dialect }, names)})`;
-}
-
-/** SQL for a path, with the wildcards of globs escaped. */
-export function globFree(path: string): string {
-  if (path.includes('\0')) throw new ServiceError('invalid_argument', 'A path cannot contain a NUL character.');
-  return sqlText(path.replaceAll(/[*?[]/g, '[$&]'));
-}
-
-/** The statements that make a source readable. */
+/** The statements to make a source readable. */
 export function attachment(source: FrameSource): string[] {
   if (source.kind !== 'table') return [];
   return [`ATTACH IF NOT EXISTS ${sqlText(source.path)} AS ${databaseName(source.path)} (READ_ONLY)`];
@@ -90,12 +71,12 @@ export function checksOf(source: FrameSource, part: FileCheck['part'] = 'all'): 
   return [{ path: source.path, ...(source.isOwn && { isOwn: true }), part }];
 }
 
-/** The name under which a database file is attached. */
+/** The name of an attached database file. */
 export function databaseName(path: string): string {
   return `file_${createHash('sha256').update(path).digest('hex').slice(0, 16)}`;
 }
 
-/** The request that reads a part of a source. */
+/** The request to read a part of a source. */
 export interface ReadPlan {
   readonly schema: Schema;
   /** The number of rows to read. */
@@ -186,7 +167,7 @@ function numberedRows(path: string, from: number, to: number): string {
   return `${numbered} WHERE file_row_number >= ${from} AND file_row_number < ${to}`;
 }
 
-/** Reads only the parts with the rows: adjacent ones that are read as a whole with one clause. */
+/** Reads only the parts with the rows. Adjacent whole parts share a clause. */
 function partsPlan(parts: readonly FramePart[], info: SourceInfo, { from, to, columns }: RowsPart): RowsPlan {
   const clauses: string[] = [];
   const checks: RowsCheck[] = [];
@@ -230,7 +211,7 @@ function wholeClause(source: FrameSource, info: SourceInfo): string {
   return fromClause(settledSource(source, info));
 }
 
-/** The metadata that is filled in when a file is complete. */
+/** The metadata to fill in when a file is complete. */
 export const FILE_NOTES: FileNotes = { rowsKey: METADATA_KEYS.rows, bytesKey: METADATA_KEYS.arrowBytes };
 
 /** The COPY options for a file with this schema, except for the size of its row groups. */
@@ -239,7 +220,7 @@ export function copyOptions(schema: Schema, { compression, level }: WriteOptions
     [METADATA_KEYS.schema]: schemaText(schema),
     [METADATA_KEYS.rows]: NOTE_PLACEHOLDER,
     [METADATA_KEYS.arrowBytes]: NOTE_PLACEHOLDER,
-    // The last key, so that it is near the end of the file.
+    // The last key: near the end of the file.
     [CHECKS_KEY]: 'crc32',
   };
   const pairs = Object.entries(metadata).map(([key, value]) => `${sqlText(key)}: ${sqlText(value)}`);

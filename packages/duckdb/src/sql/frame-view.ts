@@ -1,14 +1,18 @@
 import { quoted } from '@svc/errors/internal';
-import { childrenOf, keyAndValueOf, sharedNames, sqlNames, TYPE_METADATA_KEY, typeOf } from '@svc/frames/internal';
-import { DataType, type Field, TimeUnit } from 'apache-arrow';
+import { childrenOf, keyAndValueOf, TYPE_METADATA_KEY, typeOf } from '@svc/frames/columns';
+import { distinctNames, sharedNames, sqlNames } from '@svc/frames/sql';
+import { DataType, Field, List, Null, Schema, Struct, TimeUnit } from 'apache-arrow';
 import type { ForeignColumn, SourceInfo } from '../files/frame-files.ts';
 import { parquetClause } from '../files/source-sql.ts';
+import { fieldFromDuckdb, foreignColumn } from '../types/duckdb-types.ts';
+import { mapType, storedColumn } from '../types/stored-types.ts';
+import { type DuckType, fitsPlan, type GetPlan } from '../wire/column-plans.ts';
+import type { SqlResponses } from '../wire/requests.ts';
 import { fileNames, sqlName, sqlText, uniqueNames } from '../wire/sql-names.ts';
-import { storedColumn } from '../types/stored-types.ts';
 
 /**
- * Returns the query behind the name of a frame: its columns under their `sqlNames`, in DuckDB's native types. A column that
- * a `plain` statement only selects keeps its stored form.
+ * Returns the query behind the name of a frame: its columns under their `sqlNames`, in DuckDB's native types. A
+ * column only selected by a `plain` statement keeps its stored form.
  */
 export function frameViewSql(paths: readonly string[], info: SourceInfo, plain?: PlainSelect): string {
   const from = parquetClause(paths);
@@ -31,7 +35,7 @@ export function frameViewSql(paths: readonly string[], info: SourceInfo, plain?:
   return `SELECT ${columns.join(', ')} FROM ${from}`;
 }
 
-/** Returns SQL for a column of a foreign file whose type in SQL is not the one that DuckDB finds; undefined for others. */
+/** Returns SQL for a column of a foreign file if its type in SQL differs from the one found by DuckDB. */
 function foreignValue(field: Field, known: ForeignColumn | undefined): string | undefined {
   const column = sqlName(known?.name ?? field.name);
   if (DataType.isDuration(field.type)) return sqlValue(field, column, field.name);
@@ -41,11 +45,11 @@ function foreignValue(field: Field, known: ForeignColumn | undefined): string | 
   return `CAST(${column} AS ${known.viewType})`;
 }
 
-/** A statement that selects columns unchanged. It sees the stored form of each column that it does not compute with. */
+/** A statement selects columns unchanged. It sees their stored form, except of the columns it computes with. */
 export interface PlainSelect {
   /** The index of this frame among those of the statement. */
   readonly frame: number;
-  /** The columns that it computes with, in lower case. */
+  /** The columns it computes with, in lower case. */
   readonly used: ReadonlySet<string>;
 }
 
@@ -54,15 +58,15 @@ function storedName(frame: number, column: number): string {
   return `svc:stored:${frame}:${column}`;
 }
 
-/** Returns the column that a struct with this field name wraps; undefined if it wraps none. */
-export function storedPlace(name: string): { readonly frame: number; readonly column: number } | undefined {
+/** Returns the column wrapped by a struct with this field name, if there is one. */
+function storedPlace(name: string): { readonly frame: number; readonly column: number } | undefined {
   const [, frame, column] = /^svc:stored:(\d+):(\d+)$/.exec(name) ?? [];
   return frame === undefined ? undefined : { frame: Number(frame), column: Number(column) };
 }
 
 /**
- * Returns SQL that converts a stored value to DuckDB's native type, or the value itself if both are the same. A value that
- * does not fit the native type is an error that names the column, `title`.
+ * Returns SQL for a stored value in DuckDB's native type, or the value itself if both are the same. A value beyond the
+ * native type is an error about the column, `title`.
  */
 function sqlValue(field: Field, value: string, title: string): string {
   const type = typeOf(field);
@@ -96,12 +100,12 @@ function sqlValue(field: Field, value: string, title: string): string {
 const NO_NANOS = 'INTERVAL has microsecond precision, but column';
 const HAS_NANOS = 'has a value with nanoseconds. SELECT the column unchanged, without calculating with it.';
 
-/** Returns SQL for a value that raises an error unless the condition is true or null. */
+/** Returns SQL for a value, or an error unless the condition is true or null. */
 function checked(condition: string, value: string, message: string): string {
   return `CASE WHEN NOT (${condition}) THEN error(${sqlText(message)}) ELSE ${value} END`;
 }
 
-/** Whether the stored form of a column, or of a value nested in it, differs from its SQL form. */
+/** True if the stored form of a column, or of a value nested in it, differs from its SQL form. */
 function hasOtherForm(field: Field): boolean {
   const type = typeOf(field);
   if (DataType.isInterval(type) || DataType.isDuration(type)) return true;
@@ -110,7 +114,7 @@ function hasOtherForm(field: Field): boolean {
   return hasSharedNames(type) || childrenOf(field).some(hasOtherForm);
 }
 
-/** Whether struct fields, at any depth, have other names in SQL than in the frame. */
+/** True if struct fields, at any depth, have other names in SQL than in the frame. */
 function hasSharedNames(type: DataType): boolean {
   const children: readonly Field[] = type.children ?? [];
   const isShared = DataType.isStruct(type) && sharedNames(children.map(({ name }) => name)).size > 0;
@@ -128,7 +132,7 @@ function structValue(children: readonly Field[], value: string, title: string): 
 }
 
 /**
- * Returns SQL for numbers that are stored as text: 128-bit integers, and decimals that DuckDB has no type for. Files of
+ * Returns SQL for numbers stored as text: 128-bit integers, and decimals without a type in DuckDB. Files of
  * older versions have only the digits of such decimals, without a point or an exponent.
  */
 function wholeNumber({ type, metadata }: Field, value: string): string {
@@ -154,3 +158,74 @@ const DURATIONS: Readonly<Record<TimeUnit, (value: string) => string>> = {
 function duration(unit: TimeUnit, value: string): string {
   return DURATIONS[unit](value);
 }
+
+/** The schema of a statement's result, and how to read it. */
+export interface ResultPlan {
+  readonly schema: Schema;
+  readonly plans: readonly GetPlan[];
+  /** The types to cast all columns to, if any column cannot be read as it is. */
+  readonly casts?: readonly string[];
+}
+
+/** Returns the plan for DuckDB's result columns; `frames` are the schemas behind the views of the statement. */
+export function resultPlan(columns: SqlResponses['prepare']['columns'], frames: readonly Schema[]): ResultPlan {
+  const names = distinctNames(columns.map(({ name }) => name));
+  const planned = columns.map(({ type }, i) => columnPlan(names[i] ?? '', type, frames));
+  const isReadable = columns.every(({ type }, i) => {
+    const get = planned[i]?.get;
+    return get !== undefined && fitsPlan(type, get);
+  });
+  return {
+    schema: new Schema(planned.map(({ field }) => field)),
+    plans: planned.map(({ get }) => get),
+    ...(!isReadable && { casts: planned.map(({ sqlType }) => sqlType) }),
+  };
+}
+
+interface ColumnPlan {
+  readonly field: Field;
+  readonly get: GetPlan;
+  /** Empty if the column is not cast. */
+  readonly sqlType: string;
+}
+
+/** A column in its stored form keeps the field of its frame; any other gets the type reported by DuckDB. */
+function columnPlan(name: string, type: DuckType, frames: readonly Schema[]): ColumnPlan {
+  const [member, ...others] = 'fields' in type ? type.fields : [];
+  const place = member && others.length === 0 ? storedPlace(member.name) : undefined;
+  const stored = place && frames[place.frame]?.fields[place.column];
+  if (stored !== undefined && member !== undefined) {
+    const { field, get } = storedColumn(stored);
+    const isStored = fitsPlan(member.type, get);
+    const named = field.clone({ name, type: withSqlNames(typeOf(field)) });
+    if (isStored) return { field: named, get: { kind: 'wrapped', item: get }, sqlType: '' };
+  }
+  const field = fieldFromDuckdb(name, type);
+  return { field, ...foreignColumn(field) };
+}
+
+/** Returns the type with the SQL names of struct fields. */
+function withSqlNames(type: DataType): DataType {
+  const fields: readonly Field[] = type.children ?? [];
+  if (fields.length === 0) return type;
+  const children: readonly Field[] = fields.map((field) => field.clone({ type: withSqlNames(typeOf(field)) }));
+  if (DataType.isStruct(type)) {
+    const names = sqlNames(children.map(({ name }) => name));
+    return new Struct(children.map((child, i) => child.clone({ name: names[i] ?? '' })));
+  }
+  const [child] = children;
+  if (child === undefined) return type;
+  return DataType.isMap(type) ? mapType(child, type.keysSorted) : new List(child);
+}
+
+/** Returns the fields of parameters, with the type null if the statement does not determine it. */
+export function parameterSchema(types: readonly DuckType[]): Schema {
+  return new Schema(
+    types.map((type, i) => {
+      const name = String(i + 1);
+      return OPEN_TYPES.has(type.name) ? new Field(name, new Null(), true) : fieldFromDuckdb(name, type);
+    }),
+  );
+}
+
+const OPEN_TYPES: ReadonlySet<string> = new Set(['ANY', 'INVALID', 'SQLNULL', 'UNKNOWN']);

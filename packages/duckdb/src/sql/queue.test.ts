@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { CallSource } from '@svc/frames/internal';
+import type { CallSource } from '@svc/frames/async';
 import { createSqlQueue, type Slot, type SqlQueue } from './queue.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -53,7 +53,7 @@ function createLine(options: Partial<Parameters<typeof createSqlQueue>[0]> = {})
       held.get(name)?.end();
       await settle();
     },
-    keep: (name: string) => held.get(name)?.keep(),
+    keep: (name: string) => held.get(name)?.beginSending(),
     pass: (ms: number) => vi.advanceTimersByTimeAsync(ms),
   };
 }

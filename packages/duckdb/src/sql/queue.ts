@@ -1,7 +1,6 @@
 import { onAbort, ServiceError } from '@svc/errors';
 import type { QueuePlace } from '@svc/frames';
-import { type CallSource, createCounts, type GroupCounts, groupsOf } from '@svc/frames/internal';
-import { lookAgainIn, type StatementClock } from './statement-clock.ts';
+import { type CallSource, createCounts, type GroupCounts, groupsOf } from '@svc/frames/async';
 
 /** A request for a slot. */
 export interface SlotRequest {
@@ -14,7 +13,7 @@ export interface SlotRequest {
   readonly onWait?: ((place: () => QueuePlace) => void) | undefined;
 }
 
-/** A slot that a statement holds. */
+/** The slot of a statement. */
 export interface Slot {
   /** True if the statement is known to be long from the start. */
   readonly isLong: boolean;
@@ -24,8 +23,8 @@ export interface Slot {
   ranMs(): number;
   /** Marks the statement as running; the clock measures for how long. */
   begin(clock: StatementClock): void;
-  /** Marks the statement as not interruptible: it has sent rows, which cannot be sent again. */
-  keep(): void;
+  /** The statement sends rows. They cannot be sent again, so it is not interrupted any more. */
+  beginSending(): void;
   end(): void;
 }
 
@@ -40,7 +39,7 @@ export interface SqlQueue {
 /** Options of `createSqlQueue`. */
 export interface QueueOptions {
   readonly maxConcurrent: number;
-  /** The most slots that one tenant holds. */
+  /** The most slots of one tenant. */
   readonly maxPerTenant: number;
   readonly maxQueued: number;
   /** A statement of level 0 that runs for longer than this can be interrupted if another one waits. */
@@ -51,6 +50,10 @@ export interface QueueOptions {
  * Levels of a feedback queue. A statement starts at level 0 and rises when it is interrupted. Each level allows four times
  * the run time of the one before, so interruptions waste at most a third of the time it may then use. At the last level
  * it is not interrupted.
+ *
+ * To lower the priority of long statements instead is not enough: a long one would keep its slot and its memory. With as
+ * many of them as slots, a short one would wait up to `sql.timeout_ms` instead of `shortMs`, or need memory beyond
+ * `sql.max_concurrent` times `sql.memory_gb`.
  */
 const LAST_LEVEL = 3;
 /** Statements below this level are quick: one slot is always reserved for them. */
@@ -66,14 +69,14 @@ const limitOf = (level: number, shortMs: number): number => (level >= LAST_LEVEL
 /** How long a statement runs before it is a long one. */
 export const longAfterMs = (shortMs: number): number => limitOf(LONG_LEVEL - 1, shortMs);
 
-/** The level of a statement that has run for this long without rows: the first one that allows more. */
+/** The level of a statement after this time without rows: the first one with a longer limit. */
 function levelOf(ranMs: number, shortMs: number): number {
   let level = 0;
   while (limitOf(level, shortMs) <= ranMs) level += 1;
   return level;
 }
 
-/** A statement that runs or waits. */
+/** A running or waiting statement. */
 interface Placed extends SlotRequest {
   readonly groups: readonly string[];
   readonly level: number;
@@ -90,7 +93,7 @@ interface Running extends Placed {
   runs: { readonly since: number; readonly clock: StatementClock } | undefined;
   /** How long it had run when it was interrupted. */
   ranMs: number;
-  isKept: boolean;
+  isSending: boolean;
 }
 
 /** A statement to interrupt, or the delay after which to check again. */
@@ -123,7 +126,7 @@ export function createSqlQueue(options: QueueOptions): SqlQueue {
   function start(statement: Placed): Slot {
     const controller = new AbortController();
     const { groups, level } = statement;
-    const one: Running = { ...statement, controller, runs: undefined, ranMs: 0, isKept: false };
+    const one: Running = { ...statement, controller, runs: undefined, ranMs: 0, isSending: false };
     running.add(one);
     counts.started(groups);
     return {
@@ -134,8 +137,8 @@ export function createSqlQueue(options: QueueOptions): SqlQueue {
         one.runs ??= { since: performance.now(), clock };
         makeRoom();
       },
-      keep() {
-        one.isKept = true;
+      beginSending() {
+        one.isSending = true;
       },
       end() {
         if (!running.delete(one)) return;
@@ -231,7 +234,7 @@ function findVictim(state: State, next: Waiting): Choice {
     const leftMs = limitOf(Math.max(one.level, next.level), shortMs) - ranMs;
     return [{ one, ranMs, leftMs, ageMs: performance.now() - one.runs.since }];
   });
-  // A statement that has just started may finish soon.
+  // The youngest may finish soon.
   const youngest = Math.min(...tried.map(({ ageMs }) => ageMs));
   if (youngest < shortMs) return { inMs: shortMs - youngest };
   const [victim] = tried
@@ -248,8 +251,8 @@ function findVictim(state: State, next: Waiting): Choice {
 function candidatesFor(state: State, next: Waiting): readonly Running[] {
   const running = [...state.running];
   const all = running.toReversed().filter((one) => {
-    if (one.isKept || one.level === LAST_LEVEL) return false;
-    // A long statement must not replace one of the same caller: that gains nothing.
+    if (one.isSending || one.level === LAST_LEVEL) return false;
+    // A long statement must not replace one of the same caller: nothing would be gained.
     if (next.level >= LONG_LEVEL && state.counts.compare(next.groups, one.groups) >= 0) return false;
     const others = running.filter((other) => other !== one);
     return hasSlot(state, next, others);
@@ -258,7 +261,7 @@ function candidatesFor(state: State, next: Waiting): readonly Running[] {
   return next.level < LONG_LEVEL && quick.length > 0 ? quick : all;
 }
 
-// The line of those that wait.
+// Waiting.
 
 async function join(state: State, statement: Placed, signal: AbortSignal): Promise<Slot> {
   const { waiting, counts, maxQueued } = state;
@@ -295,9 +298,12 @@ function leave({ waiting, counts }: State, one: Waiting): void {
 function refuseOne(state: State, groups: readonly string[]): void {
   const crowd = state.counts.mostWaiting(groups);
   const newest = [...state.waiting].findLast((one) => crowd !== undefined && one.groups.includes(crowd));
-  if (newest === undefined) throw tooMany(state.maxQueued);
+  if (newest === undefined) {
+    const { maxQueued } = state;
+    throw busy(maxQueued === 0 ? 'and no statement may wait' : `and ${maxQueued} statements are waiting already`);
+  }
   leave(state, newest);
-  newest.refuse(tooManyOfOne());
+  newest.refuse(busy('and this client has the most waiting statements'));
 }
 
 /**
@@ -341,14 +347,50 @@ function oldestHead(line: readonly Waiting[]): Waiting | undefined {
   return [...heads.values()].toSorted((a, b) => a.order - b.order)[0];
 }
 
-function tooManyOfOne(): ServiceError {
-  return new ServiceError(
-    'too_many_requests',
-    'All SQL engines are busy, and this client has the most waiting statements.',
-  );
+function busy(why: string): ServiceError {
+  return new ServiceError('too_many_requests', `All SQL engines are busy, ${why}.`);
 }
 
-function tooMany(maxQueued: number): ServiceError {
-  const waiting = maxQueued === 0 ? 'and no statement may wait' : `and ${maxQueued} statements are waiting already`;
-  return new ServiceError('too_many_requests', `All SQL engines are busy, ${waiting}.`);
+/** Returns how many milliseconds of its limits a statement has used. */
+export type StatementClock = () => number;
+
+/** With less than a tenth of a core, a statement waits for the CPU more than it works. */
+const MAX_WALL_PER_CPU = 10;
+/** A statement waiting for the disk uses no CPU either, but holds its slot. */
+const MIN_SHARE_OF_WALL = 1 / 4;
+/** The minimum time between checks: a clock may run slower than wall time. */
+const LOOK_MS = 10;
+
+/**
+ * Starts the clock of a statement: wall time, but at most ten times the CPU time of its process since then, and at
+ * least a quarter of the wall time. So a short statement stays short on a busy machine. If the system does not report the
+ * CPU time, the clock shows wall time.
+ */
+export function startClock(cpuMs: () => number | undefined): StatementClock {
+  const startedAt = performance.now();
+  const cpuAtStart = cpuMs();
+  let lastCpu = cpuAtStart;
+  return () => {
+    const wall = performance.now() - startedAt;
+    if (cpuAtStart === undefined) return wall;
+    lastCpu = cpuMs() ?? lastCpu ?? cpuAtStart;
+    return Math.min(wall, Math.max(MAX_WALL_PER_CPU * (lastCpu - cpuAtStart), MIN_SHARE_OF_WALL * wall));
+  };
+}
+
+/** Calls back when a clock reaches a time, unless stopped before. */
+export function whenReached(clock: StatementClock, ms: number, work: () => void): { stop(): void } {
+  let timer: NodeJS.Timeout | undefined;
+  function look(): void {
+    const left = ms - clock();
+    if (left <= 0) work();
+    else timer = setTimeout(look, lookAgainIn(left)).unref();
+  }
+  look();
+  return { stop: () => clearTimeout(timer) };
+}
+
+/** Returns the delay in milliseconds until the next check of a clock. */
+function lookAgainIn(leftMs: number): number {
+  return Math.max(leftMs, LOOK_MS);
 }

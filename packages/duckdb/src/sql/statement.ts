@@ -2,35 +2,23 @@ import { basename, relative } from 'node:path';
 import { cancelledError, ServiceError, toServiceError } from '@svc/errors';
 import { orAborted, quoted } from '@svc/errors/internal';
 import { type Call, columnInfo } from '@svc/frames';
-import {
-  charactersBefore,
-  childrenOf,
-  createYield,
-  keyAndValueOf,
-  sqlNames,
-  type TimeLimit,
-  TYPE_METADATA_KEY,
-  typeOf,
-} from '@svc/frames/internal';
+import { createYield, type TimeLimit } from '@svc/frames/async';
+import { childrenOf, keyAndValueOf, TYPE_METADATA_KEY, typeOf } from '@svc/frames/columns';
+import { charactersBefore, sqlNames } from '@svc/frames/sql';
 import { DataType, type Field, type Schema, TimeUnit } from 'apache-arrow';
-import { ChildError } from '../engine/child-errors.ts';
-import type { DownloadOptions } from '../engine/pending-request.ts';
+import { ChildError } from '../child-link/child-errors.ts';
+import type { DownloadOptions } from '../child-link/pending-request.ts';
 import { isOfTheFile } from '../files/file-errors.ts';
-import { unreadableParquet } from '../files/parquet/parquet-faults.ts';
+import { unreadableParquet } from '../files/parquet/faults.ts';
 import type { DescribedFrame, PinnedSource, SqlFrames } from '../store/sql-frames.ts';
 import { unreadableFrame } from '../store/store-errors.ts';
 import { foreignColumn } from '../types/duckdb-types.ts';
 import { storedColumn } from '../types/stored-types.ts';
-import { CATALOGUE_TABLES } from '../wire/catalogue-tables.ts';
-import type { ChildFailure } from '../wire/file-requests.ts';
-import { NO_COLUMNS_NAME, sqlName } from '../wire/sql-names.ts';
-import type { CatalogueFrame, NamedPart, SqlParam, SqlResponses, SqlView } from '../wire/sql-requests.ts';
-import { frameViewSql, type PlainSelect } from './frame-view.ts';
-import { type ResultPlan, resultPlan } from './result-plan.ts';
-import { refuseContested } from './shared-columns.ts';
-import type { OnProgress } from './sql-child.ts';
-import type { ChildSlot } from './sql-children.ts';
-import { toSqlError } from './sql-errors.ts';
+import { CATALOGUE_TABLES, NO_COLUMNS_NAME, sqlName } from '../wire/sql-names.ts';
+import type { CatalogueFrame, ChildFailure, NamedPart, SqlParam, SqlResponses, SqlView } from '../wire/requests.ts';
+import { frameViewSql, type PlainSelect, type ResultPlan, resultPlan } from './frame-view.ts';
+import { refuseContested, toSqlError } from './errors.ts';
+import type { ChildSlot, OnProgress } from './children.ts';
 
 /** A statement in its child. */
 export interface Statement {
@@ -43,12 +31,12 @@ export interface Statement {
   rows(plan: Omit<ResultPlan, 'schema'>, options?: DownloadOptions): AsyncGenerator<ArrayBuffer, number, undefined>;
   /** Converts a failure to the error for the client. Call it before `end`, while the frames are pinned. */
   failure(error: unknown): Promise<ServiceError>;
-  /** Whether it was interrupted for another: nothing was sent, and it can run again. */
+  /** True if it was interrupted for another: nothing was sent, and it can run again. */
   readonly isInterrupted: boolean;
   /** Throws if it was stopped; otherwise it will no longer be interrupted. */
-  keep(): void;
+  beginSending(): void;
   /** Releases frames and child when the child has sent everything, read or not. */
-  letGo(): void;
+  releaseWhenSent(): void;
   /** Releases frames and child. */
   release(): void;
   /** Stops it in any state, and releases frames and child. */
@@ -64,7 +52,7 @@ export interface StatementParts {
   readonly slot: ChildSlot;
   /** Called with its progress. */
   readonly onProgress?: OnProgress | undefined;
-  /** Paths that must not appear in errors. */
+  /** Paths to hide in errors. */
   readonly privatePaths: readonly string[];
 }
 
@@ -83,7 +71,7 @@ const MAX_PART_LENGTH = 512 * 1024;
 /** About the length of the JSON of a column in the catalogue. */
 const COLUMN_LENGTH = 64;
 
-/** Creates a statement, which is not checked yet. */
+/** Creates a statement. It is not checked yet. */
 export function createStatement(parts: StatementParts): Statement {
   const { store, call, sql, limit, slot, onProgress } = parts;
   const { child } = slot;
@@ -113,7 +101,7 @@ export function createStatement(parts: StatementParts): Statement {
     pins.push(frame);
   }
 
-  /** Sends the frames in messages of a bounded size. Returns those of the last one, which are not sent yet. */
+  /** Sends the frames in messages of a bounded size, except those of the last message: it returns them. */
   async function sendFrames([home = '']: readonly string[]): Promise<FramesPart> {
     const pause = createYield();
     let part: FramesPart = { views: [], catalogue: [] };
@@ -145,7 +133,7 @@ export function createStatement(parts: StatementParts): Statement {
       const checked = await child.call({ op: 'check', sql }, context);
       const { tables, columns = [], listsFrames, readsCatalogue, columnsUsed } = checked;
       used = columnsUsed && new Set(columnsUsed);
-      // Starts here, so that the start of a child does not count.
+      // Starts here: the start of a child does not count.
       slot.begin();
       if (listsFrames) return store.handles(tenant);
       if (readsCatalogue) catalogue = await orAborted(catalogueOf(store, call, sql), signal);
@@ -182,12 +170,12 @@ export function createStatement(parts: StatementParts): Statement {
     get isInterrupted() {
       return slot.interrupted.aborted && !limit.signal.aborted;
     },
-    keep() {
+    beginSending() {
       signal.throwIfAborted();
-      slot.keep();
+      slot.beginSending();
     },
     release,
-    letGo() {
+    releaseWhenSent() {
       void child.settled().then(release);
     },
     end() {
@@ -202,7 +190,7 @@ async function failureOf(
   { sql, limit, slot, privatePaths }: StatementParts,
   pins: readonly PinnedSource[],
 ): Promise<ServiceError> {
-  // The deadline passed, or the client left, before the statement obeyed an interruption. That is no failure: without
+  // The deadline passed, or the client left, before the statement obeyed an interruption. It is no failure: without
   // the other reason, the statement would have run again.
   if (slot.interrupted.aborted && limit.signal.aborted) return cancelledError(limit.signal.reason);
   return (await frameFailure(error, pins, limit.signal)) ?? toSqlError(error, { sql, pins, privatePaths });
@@ -218,7 +206,7 @@ async function pinFrame(
   try {
     return await orAborted(pinning, signal);
   } catch (error) {
-    // The conversion of a long file to Parquet goes on, for the next statement that needs it.
+    // The conversion of a long file to Parquet goes on, for the next statement.
     void pinning.then(
       (late) => late?.release(),
       () => undefined,
@@ -251,7 +239,7 @@ function unknownFrameHint(name: string): string {
   return table === undefined ? 'SHOW TABLES lists the frames.' : `Did you mean ${table}?`;
 }
 
-/** Returns the catalogue for a statement that reads it. */
+/** Returns the catalogue for a statement. */
 async function catalogueOf(store: SqlFrames, { tenant }: Call, sql: string): Promise<readonly CatalogueFrame[]> {
   // Counted first: describing too many would take long.
   const { length } = await store.handles(tenant);
@@ -338,9 +326,9 @@ async function frameFailure(
 
 /** The kind of failures without details: a truncated page, an invalid footer. */
 const UNNAMED = 'Invalid';
-/** Messages about pages, which name no file. */
+/** Messages about pages. They name no file. */
 const BROKEN_PAGE = /file might be corrupted|Parquet file|bitpacked data/i;
-/** The kinds of failures that name their file. */
+/** These kinds of failures name their file. */
 const NAMING: ReadonlySet<string> = new Set(['Invalid Input', 'IO', 'INTERNAL', 'FATAL', 'Serialization']);
 
 /** Returns the frames whose files may have caused a failure. */

@@ -1,10 +1,10 @@
 import type { FrameInfo, FrameRef, Handle } from '@svc/frames';
-import { checkFree, checkOtherHandle, expiryOf } from '@svc/frames/internal';
-import { linkOrCopy } from '../disk/link-or-copy.ts';
+import { checkFree, checkOtherHandle, expiryOf } from '@svc/frames/store';
+import { linkOrCopy } from '../disk/durable-files.ts';
 import type { StagedPart } from './catalogue/publish-version.ts';
 import { infoOf, sizedParts, type StoredFrame } from './catalogue/stored-frame.ts';
 import { forEachConcurrently } from './catalogue/tenant-folder.ts';
-import { checkConditions } from './publish-frame.ts';
+import { checkConditions } from './put-frame.ts';
 import { readOnlyFrame } from './store-errors.ts';
 import type { StoreParts } from './store-parts.ts';
 
@@ -37,8 +37,7 @@ export async function dropFrame(parts: StoreParts, ref: FrameRef): Promise<boole
 }
 
 /**
- * Gives a frame another handle. Its files get second names, so that no rows are copied and readers go on with the first
- * ones. Undefined if there is no such frame.
+ * Gives a frame another handle. Its files get second names: no rows are copied, and readers go on with the first names. Undefined if there is no such frame.
  */
 export async function renameFrame(parts: StoreParts, ref: FrameRef, handle: Handle): Promise<FrameInfo | undefined> {
   const { catalogue, reader, hot, merger } = parts;
@@ -51,7 +50,7 @@ export async function renameFrame(parts: StoreParts, ref: FrameRef, handle: Hand
     checkFree(target, await checkConditions(parts, target, {}));
     const contents = await reader.describe(frame);
     const links = sizedParts(frame, contents).map(({ path, size }) => {
-      // Not the versions of the parts: a handle that had them before may still have files with them.
+      // Not the versions of the parts: an earlier frame of the handle may still have files with them.
       const part: StagedPart = {
         unfinishedPath: folder.unfinishedPath(),
         version: catalogue.nextVersion(target),

@@ -1,4 +1,4 @@
-import { withResolvers } from '@svc/frames/internal';
+import { withResolvers } from '@svc/frames/async';
 import { expect, test } from 'vitest';
 import { createDescribeQueue, type DescribeQueue } from './describe-queue.ts';
 import type { FrameContents, StoredFrame } from './catalogue/stored-frame.ts';

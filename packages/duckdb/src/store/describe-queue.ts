@@ -1,4 +1,4 @@
-import { withResolvers } from '@svc/frames/internal';
+import { withResolvers } from '@svc/frames/async';
 import type { Catalogue } from './catalogue/catalogue.ts';
 import type { StoreProblem } from './catalogue/store-problem.ts';
 import type { ForeignFrames } from './foreign/foreign-frames.ts';
@@ -12,7 +12,7 @@ import type { FrameContents, StoredFrame } from './catalogue/stored-frame.ts';
 export interface DescribeQueue {
   /** Describes a frame, or joins those who wait for it. Resolves with undefined if it cannot be read. */
   add(frame: StoredFrame): Promise<FrameContents | undefined>;
-  /** Runs work that a request waits for: the queue starts nothing meanwhile. */
+  /** Runs the work of a request: the queue starts nothing meanwhile. */
   first<T>(work: () => Promise<T>): Promise<T>;
   /** True if nothing of a tenant waits. */
   isIdle(tenant: string): boolean;
@@ -27,7 +27,7 @@ export interface DescribeQueueOptions {
   readonly catalogue: Pick<Catalogue, 'acquire' | 'find' | 'release'>;
   readonly foreign: Pick<ForeignFrames, 'find'>;
   readonly reader: Pick<ContentReader, 'describe'>;
-  /** Called once with each frame that cannot be read. */
+  /** Called once with each unreadable frame. */
   readonly onProblem: (problem: StoreProblem) => void;
 }
 
@@ -46,13 +46,13 @@ const MAX_PAUSE_MS = 1000;
 export function createDescribeQueue({ catalogue, foreign, reader, onProblem }: DescribeQueueOptions): DescribeQueue {
   const tenants = new Map<string, Map<StoredFrame, Waiting>>();
   const unreadable = new WeakSet<StoredFrame>();
-  /** The requests that go first. */
+  /** The number of requests in `first`. */
   let requests = 0;
   let onQuiet: (() => void) | undefined;
   let isRunning = false;
   let isClosed = false;
 
-  /** Describes a frame that the list has found. */
+  /** Describes a frame of a list. */
   async function describe(frame: StoredFrame): Promise<FrameContents | undefined> {
     catalogue.acquire(frame);
     try {
@@ -62,7 +62,7 @@ export function createDescribeQueue({ catalogue, foreign, reader, onProblem }: D
     } catch (cause) {
       if (isClosed) return undefined;
       unreadable.add(frame);
-      // A frame that was dropped or replaced since the list found it is not a problem.
+      // It is no problem if the frame was dropped or replaced meanwhile.
       const current = frame.isForeign ? await foreign.find(frame).catch(() => undefined) : catalogue.find(frame);
       const kind = frame.isTable === false ? 'not_a_table' : 'unreadable_frame';
       if (current === frame && !frame.isReported)
@@ -103,7 +103,7 @@ export function createDescribeQueue({ catalogue, foreign, reader, onProblem }: D
       await Promise.all(
         taken.map(async ([frame, { resolve }]) => resolve(isClosed ? undefined : await describe(frame))),
       );
-      // In the same step: a frame that is added later starts a new run.
+      // In the same step: a frame added later starts a new run.
     } while (tenants.size > 0);
     isRunning = false;
   }
@@ -116,7 +116,7 @@ export function createDescribeQueue({ catalogue, foreign, reader, onProblem }: D
       const { promise: contents, resolve } = withResolvers<FrameContents | undefined>();
       waiting.set(frame, { contents, resolve });
       tenants.set(frame.tenant, waiting);
-      // Later, so that frames that are added together are described together.
+      // Later: frames added together are described together.
       if (!isRunning) setImmediate(() => void run());
       isRunning = true;
       return contents;

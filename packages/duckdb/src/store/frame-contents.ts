@@ -1,20 +1,18 @@
 import { stat } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import type { Decoders, FrameStream } from '@svc/frames';
+import { schemaBytes } from '@svc/frames/columns';
+import { createCacheBudget, createPinnedLru } from '@svc/frames/streams';
 import { type RecordBatch, Schema } from 'apache-arrow';
-import type { DamagedFrames } from './damaged-frames.ts';
+import type { DamagedFrames } from './store-health.ts';
 import type { FileSource, FrameFiles, FramePart, ReadPart, SourceInfo, VerifyOptions } from '../files/frame-files.ts';
-import { schemaFromText } from '../types/schema-text.ts';
-import { versionOfFile } from '../wire/file-version.ts';
+import { schemaFromText } from '../types/stored-types.ts';
+import { versionOfFile } from '../wire/file-layout.ts';
 import type { Manifest } from './catalogue/manifest.ts';
-import { describeArrow, readArrow } from './foreign/arrow-file.ts';
-import { inspectSource } from './foreign/foreign-frames.ts';
-import { hasCode } from '../disk/durable-files.ts';
-import { onceAtATime } from '../disk/once-at-a-time.ts';
-import type { KeptContents } from './kept-contents.ts';
-import type { ParquetFile } from './parquet-copies.ts';
+import { checkUnchanged, describeArrow, inspectSource, readArrow, whileUnchanged } from './foreign/read-foreign.ts';
+import { hasCode, onceAtATime } from '../disk/durable-files.ts';
+import type { ParquetCopy } from './derived/parquet-copies.ts';
 import { isDamage, missingFile, unreadableFrame } from './store-errors.ts';
-import { checkUnchanged, whileUnchanged } from './foreign/check-unchanged.ts';
 import {
   contentsOf,
   contentsOfParts,
@@ -24,9 +22,40 @@ import {
   type StoredFrame,
 } from './catalogue/stored-frame.ts';
 
+/** The descriptions of frames in memory, an LRU cache: a few hundred frames of 10,000 columns would fill the process. */
+export interface KeptContents {
+  /** Keeps the description of a frame as the most recently used one. */
+  keep(frame: StoredFrame, contents: FrameContents): void;
+  /** Call this with a replaced, dropped or expired frame. */
+  remove(frame: StoredFrame): void;
+}
+
+/** About half a million columns. */
+const MAX_DESCRIPTION_BYTES = 256 * 1024 * 1024;
+
+/** Creates an empty cache of descriptions. An evicted one is read from its files again. */
+export function createKeptContents(maxBytes = MAX_DESCRIPTION_BYTES): KeptContents {
+  const lru = createPinnedLru<StoredFrame, StoredFrame>({
+    budget: createCacheBudget(maxBytes),
+    onEvict(frame) {
+      frame.contents = undefined;
+      frame.isForgotten = true;
+    },
+  });
+  return {
+    keep(frame, contents) {
+      frame.fileBytes = contents.fileBytes;
+      if (frame.contents === contents && lru.get(frame) !== undefined) return;
+      if (lru.set(frame, frame, schemaBytes(contents.schema))) frame.contents = contents;
+      else frame.isForgotten = true;
+    },
+    remove: (frame) => lru.remove(frame),
+  };
+}
+
 /** Reads the files of frames in any format. */
 export interface ContentReader {
-  /** Describes the files of a frame. Reads them, or the manifest that lists them, once for all callers. */
+  /** Describes the files of a frame. Reads them, or their manifest, once for all callers. */
   describe(frame: StoredFrame): Promise<FrameContents>;
   /** Reads the rows of a frame. Errors name the frame. */
   read(frame: StoredFrame, contents: FrameContents, part: ReadPart): FrameStream;
@@ -46,20 +75,20 @@ export interface ContentReaderOptions {
   /** Decodes Arrow files. Default: they cannot be read. */
   readonly decoders?: Decoders | undefined;
   readonly kept: KeptContents;
-  /** Records frames that were put and whose files are damaged. */
+  /** Records stored frames with damaged files. */
   readonly damaged: Pick<DamagedFrames, 'add'>;
-  /** Whether the files of a frame must exist: not if the frame was dropped, or if another process may replace it. */
+  /** False if the files of a frame may be missing: it was dropped, or another process may replace it. */
   readonly isKept: (frame: StoredFrame) => boolean;
   readonly readManifest: (frame: StoredFrame) => Promise<Manifest>;
   /** Returns a copy in our format of a frame whose file cannot be read in place. */
-  readonly copyOf: (frame: StoredFrame, contents?: FrameContents) => Promise<ParquetFile>;
+  readonly copyOf: (frame: StoredFrame, contents?: FrameContents) => Promise<ParquetCopy>;
 }
 
-/** Creates a reader of files that DuckDB knows and, with decoders, of Arrow files. */
+/** Creates a reader of DuckDB's formats and, with decoders, of Arrow files. */
 export function createContentReader(options: ContentReaderOptions): ContentReader {
   const { files, decoders, kept, damaged, isKept, readManifest, copyOf } = options;
   const describeSource = createDescriber(files);
-  /** What the last verification of a frame found, and the state of its file before. */
+  /** The result of the last verification of a frame, and the state of its file before. */
   const verified = new WeakMap<StoredFrame, { readonly state: string; readonly isChecked: boolean }>();
 
   async function failureOf(frame: StoredFrame, error: unknown): Promise<ServiceError> {
@@ -97,7 +126,7 @@ export function createContentReader(options: ContentReaderOptions): ContentReade
       return contents;
     } catch (error) {
       const failure = await failureOf(frame, error);
-      // A foreign file that changes becomes another frame. One of ours may be restored, so it is read again next time.
+      // A changed foreign file is another frame. One of ours may be restored, so it is read again next time.
       if (frame.isForeign && (isDamage(error) || failure.code === 'payload_too_large')) frame.failure = failure;
       throw failure;
     }
@@ -158,7 +187,7 @@ async function describeFile(
   return contentsOf(info, fileBytes);
 }
 
-/** Describes a frame by its manifest, which may have been restored since it was loaded. */
+/** Describes a frame by its manifest. Read again: it may have been restored. */
 async function describeListed(
   frame: StoredFrame,
   readManifest: ContentReaderOptions['readManifest'],
@@ -177,17 +206,19 @@ async function stateOf(frame: StoredFrame): Promise<string | undefined> {
 
 async function isAnyMissing(frame: StoredFrame): Promise<boolean> {
   for (const path of pathsOf(frame)) {
-    if (!(await isThere(path))) return true;
+    const isMissing = await stat(path).then(
+      () => false,
+      (error: unknown) => hasCode(error, 'ENOENT'),
+    );
+    if (isMissing) return true;
   }
   return false;
 }
 
-/** Whether a path exists. True if that cannot be determined. */
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    (error: unknown) => !hasCode(error, 'ENOENT'),
-  );
+/** Returns the size of the files of a frame. After a start, that of a frame in one file is measured here. */
+export async function fileBytesOf(frame: StoredFrame): Promise<number> {
+  frame.fileBytes ??= (await stat(pathsOf(frame)[0] ?? '').catch(() => undefined))?.size ?? 0;
+  return frame.fileBytes;
 }
 
 /** The unit of INT96 timestamps is only known once the values are read. */
@@ -196,7 +227,7 @@ function otherTypes(): ServiceError {
   return new ServiceError('invalid_data', message, { hint: 'Put the file as a frame, with PUT /frames/{handle}.' });
 }
 
-/** Batches requests that are made in the same tick: many files are described together. */
+/** Batches the requests of a tick: many files are described together. */
 function createDescriber(files: FrameFiles): (source: FileSource) => Promise<SourceInfo> {
   interface Pending {
     readonly source: FileSource;

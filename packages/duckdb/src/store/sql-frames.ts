@@ -1,5 +1,12 @@
-import type { Handle, PinnableFrames, PinnedFrame, PinOptions } from '@svc/frames';
+import { dirname } from 'node:path';
+import { type Handle, isHandle, type PinnableFrames, type PinnedFrame, type PinOptions } from '@svc/frames';
 import type { SourceInfo } from '../files/frame-files.ts';
+import { describeFrames, namesOf } from './all-frames.ts';
+import { pathsOf } from './catalogue/stored-frame.ts';
+import { sqlFoldersOfTenant } from './foreign/foreign-frames.ts';
+import { acquireFrame, releaseFrame } from './read-frame.ts';
+import type { StoreParts } from './store-parts.ts';
+import { fileSchema, foreignSchema } from '../types/stored-types.ts';
 
 /** A pinned frame, as the engine of this package reads it. */
 export interface PinnedSource extends PinnedFrame {
@@ -17,10 +24,71 @@ export interface DescribedFrame {
 /** Frames as files for SQL. */
 export interface SqlFrames extends PinnableFrames {
   pin(options: PinOptions): Promise<PinnedSource | undefined>;
-  /** The frames of a tenant that can be read, sorted by handle. */
+  /** The readable frames of a tenant, sorted by handle. */
   describeAll(tenant: string): Promise<readonly DescribedFrame[]>;
   /**
-   * All directories that contain files of a tenant's pinned frames. The first one exists whenever the tenant has a frame.
+   * All directories with files of a tenant's pinned frames. The first one exists whenever the tenant has a frame.
    */
   directories(tenant: string): readonly string[];
+}
+
+/** The frames of a store as files for SQL. */
+export function createSqlFrames(parts: StoreParts): SqlFrames {
+  const { catalogue, foreign, reader, describing, copies, directory, hasTenants, copyDirectory } = parts;
+
+  /** SQL names are case-insensitive, and so are the handles of one tenant. */
+  async function handleOf(tenant: string, name: string): Promise<Handle | undefined> {
+    if (!isHandle(name)) return undefined;
+    const put = catalogue.find({ tenant, handle: name });
+    if (put) return put.handle;
+    if (await foreign.find({ tenant, handle: name })) return name;
+    const names = await foreign.names(tenant);
+    return names.find(({ handle }) => handle.toLowerCase() === name.toLowerCase())?.handle;
+  }
+
+  return {
+    async pin({ tenant, name }) {
+      const handle = await handleOf(tenant, name);
+      const found = handle && (await acquireFrame(parts, { tenant, handle }));
+      if (found === undefined) return undefined;
+      const { frame, contents } = found;
+      const pinned = (paths: readonly string[], info: SourceInfo): PinnedSource => ({
+        handle: frame.handle,
+        version: frame.version,
+        rows: info.rows,
+        paths,
+        info,
+        fileSchema: () => (info.isForeign ? foreignSchema(info) : fileSchema(info.schema)),
+        verify: (signal) => reader.verify(frame, { again: true, ...(signal && { signal }) }),
+        release: () => releaseFrame(parts, frame),
+      });
+      try {
+        const { kind } = frame.source;
+        const folders = sqlFoldersOfTenant(directory, tenant, hasTenants);
+        const isReadable = !frame.isForeign || pathsOf(frame).every((path) => folders.includes(dirname(path)));
+        if ((kind === 'parts' || kind === 'parquet') && !contents.needsCopy && isReadable) {
+          // SQL may read any rows of the files.
+          await reader.verify(frame);
+          return pinned(pathsOf(frame), contents);
+        }
+        const { path, info } = await describing.first(() => copies.of(frame, contents));
+        return pinned([path], info);
+      } catch (error) {
+        releaseFrame(parts, frame);
+        throw error;
+      }
+    },
+    async handles(tenant) {
+      return (await namesOf(parts, tenant)).map(({ handle }) => handle);
+    },
+    async describeAll(tenant) {
+      const known = await describeFrames(parts, tenant);
+      return known.map(({ frame, contents }) => ({ handle: frame.handle, info: contents }));
+    },
+    // The directory first: the tenant's folder in it does not exist before the first put.
+    directories: (tenant) => [
+      ...sqlFoldersOfTenant(directory, tenant, hasTenants).toReversed(),
+      ...(copyDirectory === undefined ? [] : [copyDirectory]),
+    ],
+  };
 }

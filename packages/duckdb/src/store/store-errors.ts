@@ -2,7 +2,7 @@ import { ServiceError, toServiceError } from '@svc/errors';
 import { isOutOfFiles, quoted } from '@svc/errors/internal';
 import { TakenOverError } from '../disk/directory-lock.ts';
 
-/** The frame is a foreign file or table, which cannot be changed. */
+/** The frame is a foreign file or table: it cannot be changed. */
 export function readOnlyFrame(handle: string): ServiceError {
   return new ServiceError(
     'permission_denied',
@@ -23,12 +23,12 @@ export function readOnlyStore(): ServiceError {
 /** Error codes of a full disk. */
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-/** Whether an operation failed because a disk is full. */
+/** True if an operation failed because a disk is full. */
 export function isFullDisk(error: unknown): boolean {
   return FULL.has(codeOf(error));
 }
 
-/** Other disk errors, which no request can cause, with their explanations. */
+/** Explanations of other disk errors. No request can cause them. */
 const UNWRITABLE: Readonly<Record<string, string>> = {
   EROFS: 'its file system is read-only',
   EACCES: 'the server lacks the permission',
@@ -70,12 +70,12 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-/** Whether a frame cannot be read because its file is damaged. */
+/** True if a frame cannot be read because its file is damaged. */
 export function isDamage(cause: unknown): cause is ServiceError {
   return cause instanceof ServiceError && cause.code === 'invalid_data';
 }
 
-/** Hints about a body or the parameters of a request, which a file in the folder does not have. */
+/** Hints about a body or parameters: a file in the folder has neither. */
 const OF_A_REQUEST = /\bbody\b|\?\w+=|^Send /;
 
 /** The error for a frame whose file cannot be read. */
@@ -99,7 +99,7 @@ export function unreadableFrame(handle: string, isForeign: boolean, cause: unkno
     : lostFrame(handle, 'damaged', cause);
 }
 
-/** The error for a frame that was put and whose file is missing. */
+/** The error for a stored frame without its file. */
 export function missingFile(handle: string, cause: unknown): ServiceError {
   return lostFrame(handle, 'missing', cause);
 }
@@ -111,7 +111,7 @@ function lostFrame(handle: string, state: 'damaged' | 'missing', cause: unknown)
   });
 }
 
-/** The error for a failed read of a file that is not known to be damaged. */
+/** The error for a failed read of a file, if it is not known to be damaged. */
 function notReadNow(handle: string, cause: unknown): ServiceError {
   return new ServiceError('internal', `The frame ${quoted(handle)} could not be read.`, {
     hint: 'Send the request again; if it fails again, report it with the request id.',
@@ -119,7 +119,7 @@ function notReadNow(handle: string, cause: unknown): ServiceError {
   });
 }
 
-/** The error for a JSON file that is not an array of rows. */
+/** The error for a JSON file without an array of rows. */
 export function notATable(handle: string): ServiceError {
   return new ServiceError(
     'invalid_data',
@@ -130,7 +130,7 @@ export function notATable(handle: string): ServiceError {
   );
 }
 
-/** The error for a foreign file that was replaced or written to while it was being read. */
+/** The error for a foreign file replaced or written to while it was being read. */
 export function changedFile(handle: string): ServiceError {
   return new ServiceError(
     'unavailable',

@@ -1,24 +1,21 @@
 import type { Decoders } from '@svc/frames';
-import type { WriteReservations } from '@svc/frames/internal';
-import type { AppendQueue } from './append-queue.ts';
+import type { WriteReservations } from '@svc/frames/store';
 import type { Catalogue } from './catalogue/catalogue.ts';
 import type { DescribeQueue } from './describe-queue.ts';
-import type { DamagedFrames } from './damaged-frames.ts';
+import type { DamagedFrames, WriteHealth } from './store-health.ts';
 import type { StoreProblem } from './catalogue/store-problem.ts';
 import type { ForeignFrames } from './foreign/foreign-frames.ts';
 import type { ContentReader } from './frame-contents.ts';
-import type { EncodedFiles } from './encoded-files.ts';
+import type { EncodedFiles } from './derived/encoded-files.ts';
 import type { FrameFiles, WriteOptions } from '../files/frame-files.ts';
-import type { DiskTier } from './memory/disk-tier.ts';
-import type { FrameWarmer } from './memory/frame-warmer.ts';
-import type { HotTier } from './memory/hot-tier.ts';
-import type { OpenFrameFile } from './open-stored-frame.ts';
-import type { ParquetCopies } from './parquet-copies.ts';
-import type { PartMerger } from './part-merger.ts';
+import type { DiskTier } from './derived/disk-tier.ts';
+import type { FrameWarmer } from './derived/frame-warmer.ts';
+import type { HotTier } from './derived/hot-tier.ts';
+import type { ParquetCopies } from './derived/parquet-copies.ts';
+import type { PartMerger } from './append/part-merger.ts';
 import type { StoredFrame } from './catalogue/stored-frame.ts';
-import type { WriteHealth } from './write-health.ts';
 
-/** The parts of a durable store that its operations share. */
+/** The parts of a durable store, for its operations. */
 export interface StoreParts {
   readonly directory: string;
   readonly hasTenants: boolean;
@@ -36,22 +33,19 @@ export interface StoreParts {
   readonly describing: DescribeQueue;
   /** Copies of frames in other formats, for SQL. */
   readonly copies: ParquetCopies;
-  /** Frames as files in other formats, for clients that read ranges. */
+  /** Frames as files, for clients with range requests. */
   readonly encoded: EncodedFiles;
-  readonly openFile: OpenFrameFile;
   /** The directory of the copies, if they are not next to the frames. */
   readonly copyDirectory: string | undefined;
   /** What the writes in progress are going to store. */
   readonly reservations: WriteReservations;
-  /** Publishes appended rows. */
-  readonly appends: AppendQueue;
   /** Keeps the number of parts of each frame small. */
   readonly merger: PartMerger;
   readonly onProblem: (problem: StoreProblem) => void;
   readonly now: () => number;
   /** Fails if the directory is no longer locked by this process. */
   readonly checkLock: () => Promise<void>;
-  /** Whether the directory can be written to. */
+  /** Shows if the directory can be written to. */
   readonly health: WriteHealth;
   readonly isReadOnly: boolean;
 }

@@ -1,7 +1,7 @@
 import { open, readFile, unlink } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import { encodeArrowStream, type FrameStream, streamFromTable } from '@svc/frames';
-import { underSchema } from '@svc/frames/internal';
+import { underSchema } from '@svc/frames/columns';
 import { Int64, type RecordBatch, Schema, Table, tableFromIPC, tableToIPC, vectorFromArray } from 'apache-arrow';
 import type { FrameFiles, FrameSource, ReadPart, SourceInfo, WrittenFile } from '../files/frame-files.ts';
 

@@ -5,7 +5,7 @@
 import { writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { parseHandle, type Store } from '@svc/frames';
-import { createDurableStore } from '../store/create-durable-store.ts';
+import { createDurableStore } from '../store/durable-store.ts';
 import { longFrame } from './long-frame.ts';
 import { createTestFiles } from './test-files.ts';
 

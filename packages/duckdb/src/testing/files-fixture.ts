@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encodeNdjson, type FrameStream } from '@svc/frames';
 import { SAMPLE_FRAMES } from '@svc/frames/testing';
-import type { ConversionOptions } from '../files/conversion-lanes.ts';
-import { createFrameFiles, type DuckdbFrameFiles } from '../files/create-frame-files.ts';
+import { type ConversionOptions, createFrameFiles, type DuckdbFrameFiles } from '../files/create-frame-files.ts';
 import type { FileSource, SourceInfo } from '../files/frame-files.ts';
 
 // Values that do not fit microseconds, or 32-bit days.

@@ -1,5 +1,5 @@
 /** A process that opens a durable store in the given directory, prints the outcome, and holds the store until it ends. */
-import { createDurableStore } from '../store/create-durable-store.ts';
+import { createDurableStore } from '../store/durable-store.ts';
 import { DirectoryInUseError } from '../disk/directory-lock.ts';
 import { createArrowFrameFiles } from './arrow-frame-files.ts';
 

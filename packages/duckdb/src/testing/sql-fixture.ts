@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Call, type Engine, encodeNdjson, type QueryOptions } from '@svc/frames';
 import { readRows } from '@svc/frames/testing';
-import { createDurableStore } from '../store/create-durable-store.ts';
+import { createDurableStore, type DurableStore, type DurableStoreOptions } from '../store/durable-store.ts';
 import { createFrameFiles } from '../files/create-frame-files.ts';
-import type { DurableStore, DurableStoreOptions } from '../store/durable-store.ts';
-import { createSqlEngine, type SqlEngineOptions } from '../sql/create-sql-engine.ts';
+import { createSqlEngine, type SqlEngineOptions } from '../sql/engine.ts';
 
 /** A store with an SQL engine. */
 export interface SqlFixture {

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FrameInfo, type FrameRef, type ListOptions, parseHandle, type Store } from '@svc/frames';
 import { readRows } from '@svc/frames/testing';
-import { createDurableStore } from '../store/create-durable-store.ts';
-import type { DurableStore, DurableStoreOptions } from '../store/durable-store.ts';
+import { createDurableStore, type DurableStore, type DurableStoreOptions } from '../store/durable-store.ts';
 import type { FrameFiles } from '../files/frame-files.ts';
 import { createArrowFrameFiles } from './arrow-frame-files.ts';
 

@@ -1,13 +1,5 @@
 import { ServiceError } from '@svc/errors';
-import {
-  arrayTypeOf,
-  chunksOf,
-  createRecordBatch,
-  offsetsOf,
-  typeOf,
-  valueBytes,
-  valuesOf,
-} from '@svc/frames/internal';
+import { arrayTypeOf, chunksOf, createRecordBatch, offsetsOf, typeOf, valueBytes, valuesOf } from '@svc/frames/columns';
 import { Data, DataType, type RecordBatch, type Schema, type Vector } from 'apache-arrow';
 import { arrayOver, type BatchReader, type BatchWriter, createBatchReader, createBatchWriter } from '../wire/batch.ts';
 import { BATCH_BYTES, BATCH_ROWS } from '../wire/messages.ts';
@@ -18,7 +10,7 @@ export interface BatchPayload extends ReturnType<BatchWriter['finish']> {
   readonly rows: number;
   /** About how many bytes the rows take when each has its own copy of its values. */
   readonly writtenBytes: number;
-  /** Whether the rows are long, alone or because of the values that they share with others. */
+  /** True if the rows are long, alone or with their shared values. */
   readonly isLong: boolean;
 }
 
@@ -58,16 +50,16 @@ export function createBatchEncoder(): BatchEncoder {
 }
 
 /**
- * The most bytes of rows that are written at a time. A child copies them in one step, and its other requests wait for
- * that.
+ * The most bytes of rows to write at a time. A child copies them in one step, and its other requests wait
+ * meanwhile.
  */
 const MAX_WRITTEN_BYTES = 2 * BATCH_BYTES;
 /** A row of more bytes is long. */
 const LONG_ROW_BYTES = 2 * MAX_WRITTEN_BYTES;
-/** Rows that share more bytes are long if they hardly have bytes of their own. */
+/** Rows with more shared bytes are long if they hardly have bytes of their own. */
 const SHARED_BYTES_PER_ROW = 1024;
 
-/** The most bytes of the values that one row shares with others. */
+/** The most shared bytes of one row. */
 const MAX_SHARED_BYTES = 256 * 1024 * 1024;
 
 /** Returns how many of the rows are written at a time, and their size. */
@@ -113,7 +105,7 @@ function bytesPerRow(data: Data): number {
   return DataType.isBool(data.type) ? 1 : data.stride * valuesOf(data).BYTES_PER_ELEMENT;
 }
 
-/** Writes columns in the order in which the child's column writers load them. */
+/** Writes columns in the order of the child's column writers. */
 class ColumnEncoder {
   readonly writer = createBatchWriter();
   private readonly sent: (Vector | undefined)[];
@@ -171,7 +163,7 @@ class ColumnEncoder {
     else this.column(child, first, last - first);
   }
 
-  /** Copies only the view buffers that these rows reference. */
+  /** Copies only the view buffers of these rows. */
   private views(data: Data, start: number, rows: number): void {
     const views = bytesOf(valueBytes(data)).subarray(16 * start, 16 * (start + rows));
     const words = new DataView(views.buffer, views.byteOffset, views.byteLength);
@@ -213,7 +205,7 @@ function bitsOf(bits: ArrayBufferView, start: number, rows: number): Uint8Array 
   return bytesOf(bits).subarray(start >> 3, (start + rows + 7) >> 3);
 }
 
-/** Decodes a payload of the child into a record batch that shares its memory. */
+/** Decodes a payload of the child into a record batch over its memory. */
 export function decodeBatch(schema: Schema, payload: ArrayBuffer): RecordBatch {
   const reader = createBatchReader(payload);
   const length = reader.word();

@@ -1,4 +1,4 @@
-import { childrenOf, keyAndValueOf, TYPE_METADATA_KEY, typeOf } from '@svc/frames/internal';
+import { childrenOf, keyAndValueOf, TYPE_METADATA_KEY, typeOf } from '@svc/frames/columns';
 import {
   Binary,
   Bool,
@@ -15,7 +15,6 @@ import {
   Int8,
   IntervalMonthDayNano,
   List,
-  Map_,
   Struct,
   TimeMicrosecond,
   TimeNanosecond,
@@ -28,10 +27,9 @@ import {
   Uint8,
   Utf8,
 } from 'apache-arrow';
-import type { GetPlan, Int96Unit } from '../wire/column-plans.ts';
-import type { DuckType } from '../wire/duck-type.ts';
+import type { DuckType, GetPlan, Int96Unit } from '../wire/column-plans.ts';
 import { sqlName } from '../wire/sql-names.ts';
-import { storedColumn } from './stored-types.ts';
+import { mapOf, storedColumn } from './stored-types.ts';
 
 /** DuckDB types without parameters. Any type not handled here is read as its text form. */
 const PLAIN: Readonly<Record<string, () => DataType>> = {
@@ -65,7 +63,10 @@ const UUID = new Map([['ARROW:extension:name', 'arrow.uuid']]);
 export function fieldFromDuckdb(name: string, type: DuckType): Field {
   if ('precision' in type) return new Field(name, new Decimal(type.scale, type.precision, 128), true);
   if ('item' in type) return new Field(name, new List(fieldFromDuckdb('item', type.item)), true);
-  if ('key' in type) return mapField(name, type.key, type.value);
+  if ('key' in type) {
+    const entries = [fieldFromDuckdb('key', type.key), fieldFromDuckdb('value', type.value)] as const;
+    return new Field(name, mapOf(...entries), true);
+  }
   if ('fields' in type) {
     const fields = type.fields.map((field) => fieldFromDuckdb(field.name, field.type));
     return new Field(name, new Struct(fields), true);
@@ -78,17 +79,7 @@ export function fieldFromDuckdb(name: string, type: DuckType): Field {
   return new Field(name, new Utf8(), true, type.name === 'ENUM' ? SYMBOL : new Map<string, string>());
 }
 
-function mapField(name: string, keyType: DuckType, valueType: DuckType): Field {
-  const key = fieldFromDuckdb('key', keyType);
-  const value = fieldFromDuckdb('value', valueType);
-  const entries = new Struct<{ key: DataType; value: DataType }>([
-    new Field('key', typeOf(key), false, key.metadata),
-    new Field('value', typeOf(value), true, value.metadata),
-  ]);
-  return new Field(name, new Map_(new Field('entries', entries, false)), true);
-}
-
-/** How a foreign column becomes a field: the cast to apply first, and the plan that reads the result. */
+/** How a foreign column becomes a field: the cast to apply first, and the plan to read the result. */
 export function foreignColumn(field: Field): { readonly sqlType: string; readonly get: GetPlan } {
   const { metadata } = field;
   const type = typeOf(field);
@@ -119,7 +110,7 @@ export function foreignColumn(field: Field): { readonly sqlType: string; readonl
   return { sqlType: plainSqlType(get), get };
 }
 
-/** The SQL type that a plan reads. */
+/** The SQL type for a plan. */
 function plainSqlType(plan: GetPlan): string {
   switch (plan.kind) {
     case 'bits':
@@ -148,7 +139,7 @@ function plainSqlType(plan: GetPlan): string {
 }
 
 /**
- * Whether SQL can convert a foreign column to our storage form. SQL has no cast for values nested in other types, or for
+ * True if SQL can convert a foreign column to our storage form. SQL has no cast for values nested in other types, or for
  * raw bytes.
  */
 export function isStoredBySql(plan: GetPlan, isNested = false): boolean {
@@ -159,14 +150,14 @@ export function isStoredBySql(plan: GetPlan, isNested = false): boolean {
   return hasCast || !isNested;
 }
 
-/** Whether a plan reads INT96 timestamps (in `unit`, if given). */
+/** True if a plan reads INT96 timestamps (in `unit`, if given). */
 export function hasInt96(plan: GetPlan, unit?: Int96Unit): boolean {
   if (plan.kind === 'list') return hasInt96(plan.item, unit);
   if (plan.kind === 'struct') return plan.fields.some((field) => hasInt96(field, unit));
   return plan.kind === 'int96' && (unit ?? plan.unit) === plan.unit;
 }
 
-/** SQL that converts a foreign column, already cast to the type it is read as, to our storage form. */
+/** SQL to convert a foreign column, already cast to the type it is read as, to our storage form. */
 export function storeExpression(column: string, field: Field, sqlType = foreignColumn(field).sqlType): string {
   const type = typeOf(field);
   if (DataType.isInterval(type)) {

@@ -1,10 +1,11 @@
 import { ServiceError } from '@svc/errors';
-import { chunksOf, createYield, offsetsOf, valueBytes, valuesOf } from '@svc/frames/internal';
+import { createYield } from '@svc/frames/async';
+import { chunksOf, offsetsOf, valueBytes, valuesOf } from '@svc/frames/columns';
 import { type Data, DataType, type RecordBatch, type Vector } from 'apache-arrow';
 import { BATCH_ROWS } from '../wire/messages.ts';
 
 /**
- * Rows may share values: those of a dictionary, and those that string views refer to. A file has a value for each row, so
+ * Rows may share values: those of a dictionary, and those of string views. A file has a value for each row, so
  * a few bytes can become any number of them.
  */
 export interface SharedValueLimit {
@@ -95,7 +96,7 @@ function nullsOf({ nullCount, nullBitmap, offset }: Data): (row: number) => bool
   return (row) => (((nullBitmap[(offset + row) >> 3] ?? 0) >> ((offset + row) & 7)) & 1) === 0;
 }
 
-/** The bytes of the values that views refer to. */
+/** The bytes of the values behind views. */
 function viewedBytes({ variadicBuffers, children }: Data): number {
   const own = variadicBuffers.reduce((sum, { byteLength }) => sum + byteLength, 0);
   return children.reduce((sum, child) => sum + viewedBytes(child), own);

@@ -1,16 +1,20 @@
 import { columnInfo } from '@svc/frames';
-import { childrenOf, TYPE_METADATA_KEY, typeOf, valueTypeOf } from '@svc/frames/internal';
+import { childrenOf, TYPE_METADATA_KEY, typeOf, valueTypeOf } from '@svc/frames/columns';
+import { encodeArrowSchema, schemaFromUpload } from '@svc/frames/ipc';
 import {
   Binary,
+  Bool,
   DataType,
   DateDay,
   DateUnit,
   Decimal,
   Field,
   Float32,
+  Int32,
+  Int64,
   IntervalUnit as ArrowIntervalUnit,
   List,
-  type Map_,
+  Map_,
   Precision,
   Schema,
   Struct,
@@ -20,11 +24,10 @@ import {
   Utf8,
 } from 'apache-arrow';
 import type { FixedType, GetPlan, IntervalUnit, PutPlan } from '../wire/column-plans.ts';
-import { uniqueNames } from '../wire/sql-names.ts';
-import { mapType } from './map-type.ts';
+import { fileNames, NO_COLUMNS_NAME, uniqueNames } from '../wire/sql-names.ts';
 
 /**
- * How a column is stored: the field that is read back (`field`), and the plans that write it to a Parquet file and read
+ * How a column is stored: the field of a read (`field`), and the plans to write it to a Parquet file and read
  * it. This is the single description of each type.
  */
 export interface StoredColumn {
@@ -127,7 +130,7 @@ function storedFloat(precision: Precision): StoredPlain {
   return precision === Precision.SINGLE ? single : { ...single, type: new Float32(), put: { kind: 'half' } };
 }
 
-/** DuckDB decimals have at most 38 digits and a scale from 0 to that; other decimals are stored as text. */
+/** DuckDB decimals have at most 38 digits and a scale from 0 to 38; other decimals are stored as text. */
 function storedDecimal({ precision, scale, bitWidth }: Decimal, isWhole: boolean): StoredPlain {
   const width = bitWidth / 8;
   const stored = bitWidth < 128 ? { type: new Decimal(scale, precision, 128) } : {};
@@ -175,7 +178,7 @@ const MICROS: Readonly<Record<TimeUnit, number>> = {
   [TimeUnit.NANOSECOND]: 0,
 };
 
-/** Stores the values instead of the indices, and remembers that the column was a dictionary of text. */
+/** Stores the values instead of the indices. The metadata remembers a dictionary of text. */
 function storedDictionary(
   field: Field,
   values: DataType,
@@ -223,3 +226,93 @@ function storedStruct(field: Field, children: readonly Field[]): StoredColumn {
     get: { kind: 'struct', fields: fields.map(({ get }) => get) },
   };
 }
+
+/** Creates the type of a map without sorted keys, as DuckDB has it. Keys are never null. */
+export function mapOf(key: Field, value: Field): DataType {
+  const fields = [
+    new Field('key', typeOf(key), false, key.metadata),
+    new Field('value', typeOf(value), true, value.metadata),
+  ];
+  return mapType(new Field('entries', new Struct(fields), false), false);
+}
+
+/** Creates the type of a map from the field of its entries, a struct of a key and a value. */
+export function mapType(entries: Field, keysSorted: boolean): DataType {
+  const pair = new Struct<{ key: DataType; value: DataType }>(childrenOf(entries).map(typedField));
+  return new Map_(new Field(entries.name, pair, entries.nullable, entries.metadata), keysSorted);
+}
+
+function typedField(field: Field): Field<DataType> {
+  return new Field(field.name, typeOf(field), field.nullable, field.metadata);
+}
+
+/** The key-value metadata of a Parquet file written by this store. */
+export const METADATA_KEYS = {
+  /** The schema of the frame: a base64-encoded Arrow schema message. */
+  schema: 'svc:schema',
+  rows: 'svc:rows',
+  /** The size of the rows as Arrow, in bytes. */
+  arrowBytes: 'svc:arrow_bytes',
+} as const;
+
+/** Encodes a schema as text. */
+export function schemaText(schema: Schema): string {
+  const { buffer, byteOffset, byteLength } = encodeArrowSchema(schema).header;
+  return Buffer.from(buffer, byteOffset, byteLength).toString('base64');
+}
+
+/** Parses the text of a schema. The text is untrusted; throws if it is invalid. */
+export function schemaFromText(text: string): Schema {
+  return schemaFromUpload(Buffer.from(text, 'base64'));
+}
+
+/** Returns the columns in the Parquet files of a frame of this schema, for readers other than DuckDB. */
+export function fileSchema(schema: Schema): Schema {
+  if (schema.fields.length === 0) return new Schema([new Field(NO_COLUMNS_NAME, new Bool(), true)]);
+  const names = fileNames(schema);
+  return new Schema(schema.fields.map((field, i) => fileField(field, names[i] ?? '')));
+}
+
+/** Returns the columns of a foreign file or of its copy. */
+export function foreignSchema({ schema, foreignColumns }: ForeignInfo): Schema {
+  const fields = schema.fields.map((field, i) => {
+    const { name = field.name } = foreignColumns?.[i] ?? {};
+    return new Field(name, typeOf(field), true, field.metadata);
+  });
+  return new Schema(fields);
+}
+
+interface ForeignInfo {
+  readonly schema: Schema;
+  readonly foreignColumns?: readonly { readonly name: string }[];
+}
+
+/** Returns the field in the file. Every column is nullable there. */
+function fileField(field: Field, name: string): Field {
+  return new Field(name, fileType(field), true, field.metadata);
+}
+
+function fileType(field: Field): DataType {
+  const { field: stored, get } = storedColumn(field);
+  const type = typeOf(stored);
+  if (get.kind === 'digits') return new Utf8();
+  if (get.kind === 'interval') return INTERVAL;
+  if (get.kind === 'empty_struct') return new Bool();
+  if (DataType.isDuration(type)) return new Int64();
+  if (DataType.isTime(type) && type.unit === TimeUnit.NANOSECOND) return new Int64();
+  const children = childrenOf(stored);
+  const names = uniqueNames(children.map((child) => child.name));
+  const fields = children.map((child, i) => fileField(child, names[i] ?? ''));
+  const [first = new Field('item', new Utf8(), true)] = fields;
+  if (DataType.isStruct(type)) return new Struct(fields);
+  if (DataType.isMap(type)) return mapType(first, type.keysSorted);
+  if (DataType.isList(type)) return new List(first);
+  return type;
+}
+
+/** Intervals of all units. */
+const INTERVAL = new Struct([
+  new Field('months', new Int32(), true),
+  new Field('days', new Int32(), true),
+  new Field('nanos', new Int64(), true),
+]);

@@ -54,7 +54,7 @@ export type FixedType =
 /** Arrow's interval units: days and milliseconds, months, or months, days and nanoseconds. */
 export type IntervalUnit = 'months' | 'days_millis' | 'months_days_nanos';
 
-/** The units that Parquet's deprecated INT96 timestamps are read as. */
+/** The units for Parquet's deprecated INT96 timestamps. */
 export type Int96Unit = 'micros' | 'nanos';
 
 /** How a DuckDB vector becomes a column of a frame. */
@@ -70,7 +70,7 @@ export type GetPlan =
   /** Parses the text of a decimal into an unscaled integer of `width` bytes. */
   | { readonly kind: 'digits'; readonly width: number }
   | { readonly kind: 'uuid' }
-  /** Reads the struct that intervals are stored as. */
+  /** Reads the struct of a stored interval. */
   | { readonly kind: 'interval'; readonly unit: IntervalUnit }
   /** Reads DuckDB's INTERVAL. */
   | { readonly kind: 'duckdb_interval' }
@@ -78,5 +78,65 @@ export type GetPlan =
   | { readonly kind: 'list'; readonly isMap: boolean; readonly item: GetPlan }
   | { readonly kind: 'struct'; readonly fields: readonly GetPlan[] }
   | { readonly kind: 'empty_struct' }
-  /** Reads the only field of a struct that is never null. */
+  /** Reads the only field of a struct. The struct itself is never null. */
   | { readonly kind: 'wrapped'; readonly item: GetPlan };
+
+/** A DuckDB column type. */
+export type DuckType =
+  | { readonly name: string }
+  | { readonly name: 'DECIMAL'; readonly precision: number; readonly scale: number }
+  | { readonly name: 'LIST' | 'ARRAY'; readonly item: DuckType }
+  | { readonly name: 'MAP'; readonly key: DuckType; readonly value: DuckType }
+  | { readonly name: 'STRUCT'; readonly fields: readonly { readonly name: string; readonly type: DuckType }[] };
+
+/** True if a plan can read vectors of this type. A mismatch would misread memory. */
+export function fitsPlan(type: DuckType, plan: GetPlan): boolean {
+  switch (plan.kind) {
+    case 'bits':
+    case 'empty_struct':
+      return type.name === 'BOOLEAN';
+    case 'copy':
+      return type.name === plan.type;
+    case 'decimal':
+      return 'precision' in type && type.precision === plan.precision && type.scale === plan.scale;
+    case 'digits':
+      return type.name === 'VARCHAR';
+    case 'uuid':
+      return type.name === 'UUID';
+    case 'interval':
+      return 'fields' in type && type.fields.map((field) => field.type.name).join() === 'INTEGER,INTEGER,BIGINT';
+    case 'duckdb_interval':
+      return type.name === 'INTERVAL';
+    case 'decimal_bytes':
+    case 'int96':
+      return type.name === 'BLOB';
+    case 'bytes':
+      return type.name === (plan.isText ? 'VARCHAR' : 'BLOB');
+    case 'list':
+      return plan.isMap
+        ? 'key' in type && fitsEntries([type.key, type.value], plan.item)
+        : 'item' in type && type.name === 'LIST' && fitsPlan(type.item, plan.item);
+    case 'struct':
+      return (
+        'fields' in type &&
+        fitsEntries(
+          type.fields.map((field) => field.type),
+          plan,
+        )
+      );
+    case 'wrapped': {
+      const [field, ...others] = 'fields' in type ? type.fields : [];
+      return field !== undefined && others.length === 0 && fitsPlan(field.type, plan.item);
+    }
+    default:
+      return plan satisfies never;
+  }
+}
+
+function fitsEntries(types: readonly DuckType[], plan: GetPlan): boolean {
+  if (plan.kind !== 'struct' || plan.fields.length !== types.length) return false;
+  return plan.fields.every((field, i) => {
+    const type = types[i];
+    return type !== undefined && fitsPlan(type, field);
+  });
+}

@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net';
+
 /**
  * Messages on the pipe between the parent and its engine child: a head of 12 bytes (payload length, request id, kind;
  * little-endian) and a payload.
@@ -25,16 +27,16 @@ export const MESSAGE = {
   pong: 10,
   /** From the child: the progress of the request, as three doubles. */
   progress: 11,
-  /** From the child: the spans of a request that is traced, as JSON. Before its end or error. */
+  /** From the child: the spans of a traced request, as JSON. Before its end or error. */
   spans: 12,
 } as const;
 
-/** The number of batches of a request that may be in flight before the receiver grants more credit. */
+/** The batches of a request in flight before the receiver grants more credit. */
 export const BATCH_CREDITS = 4;
 
 /** The size at which a batch is sent. Each batch costs as much as some hundred kilobytes of rows, until a client has it. */
 export const BATCH_BYTES: number = 2 * 1024 * 1024;
-/** The size at which the first batch of a request is sent: a client that waits for its first rows gets them sooner. */
+/** The size at which the first batch of a request is sent: it reaches the waiting client sooner. */
 export const FIRST_BATCH_BYTES: number = 1024 * 1024;
 /** The maximum number of rows in a batch. */
 export const BATCH_ROWS = 65_536;
@@ -48,6 +50,20 @@ export type OnMessage = (kind: number, request: number, payload: ArrayBuffer) =>
 export function messageHead(kind: number, request: number, length: number): Uint8Array {
   const head = new Uint32Array([length, request, kind]);
   return new Uint8Array(head.buffer);
+}
+
+/** Writes a message to the pipe. */
+export function sendMessage(
+  pipe: Socket,
+  kind: number,
+  request: number,
+  parts: readonly Uint8Array[] = [],
+  length: number = parts.reduce((sum, part) => sum + part.length, 0),
+): void {
+  pipe.cork();
+  pipe.write(messageHead(kind, request, length));
+  for (const part of parts) pipe.write(part);
+  pipe.uncork();
 }
 
 /** Encodes 32-bit numbers as a payload. */
@@ -65,8 +81,8 @@ export function jsonPayload(value: unknown): Uint8Array {
   return Buffer.from(JSON.stringify(value));
 }
 
-/** Parses JSON that the other end sent as a `Value`. Both ends run the same build, so the result is trusted. */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- The caller knows the type that was sent.
+/** Parses JSON of the other end as a `Value`. Both ends run the same build, so the result is trusted. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- The caller knows the type.
 export function parseJson<Value>(json: ArrayBuffer | string): Value {
   const parse: (text: string) => Value = JSON.parse;
   return parse(typeof json === 'string' ? json : Buffer.from(json).toString());
@@ -108,4 +124,34 @@ export function createMessageParser(onMessage: OnMessage): (chunk: Uint8Array) =
       if (filled === payload.length) finish(payload);
     }
   };
+}
+
+/** The trace of a request, if its spans are recorded. */
+export interface RequestTrace {
+  /** W3C trace context: the span around the work of the child. */
+  readonly traceparent: string;
+  /** When the parent sent the request, by `monotonicMs`. */
+  readonly sentMs: number;
+}
+
+/** What may be added to a request of any kind. */
+export interface Traceable {
+  /** Omitted if the request is not traced: then the child measures nothing. */
+  readonly trace?: RequestTrace;
+}
+
+/** A part of the child's work on a traced request. Times are by `monotonicMs`. */
+export interface ChildSpan {
+  readonly spanId: string;
+  readonly parentSpanId: string;
+  readonly name: string;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly attributes?: Readonly<Record<string, string | number>>;
+}
+
+/** A clock shared by the processes of a machine, unlike `performance.now()`. */
+export function monotonicMs(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1000 + nanoseconds / 1e6;
 }

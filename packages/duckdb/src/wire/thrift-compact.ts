@@ -23,7 +23,7 @@ export const THRIFT = {
 
 /** The maximum nesting of structs and lists. A Parquet footer nests five deep. */
 const MAX_DEPTH = 16;
-/** The maximum number of fields of a struct that is read: each takes far more memory than bytes. Parquet has up to 17. */
+/** The maximum number of fields of a struct: each takes far more memory than bytes. Parquet has up to 17. */
 const MAX_FIELDS = 32;
 
 /** A field header: the field id and the type of the value. */
@@ -41,7 +41,7 @@ export class ThriftCursor {
     this.bytes = bytes;
   }
 
-  /** Reads the header of the field that follows field id `before`, or returns undefined at the end of the struct. */
+  /** Reads the header of the field after field id `before`, or returns undefined at the end of the struct. */
   fieldHead(before: number): ThriftHead | undefined {
     const head = this.byte();
     if (head === 0) return undefined;

@@ -6,10 +6,9 @@ import { Readable } from 'node:stream';
 import { type EngineSpan, parseHandle, type RequestOrigin } from '@svc/frames';
 import { longFrame, readRows } from '@svc/frames/testing';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import type { ChildEnd } from '../../src/engine/child-exit.ts';
+import type { ChildEnd } from '../../src/child-link/child-errors.ts';
 import { createFrameFiles, type DuckdbFrameFiles } from '../../src/files/create-frame-files.ts';
-import { createDurableStore } from '../../src/store/create-durable-store.ts';
-import type { DurableStore } from '../../src/store/durable-store.ts';
+import { createDurableStore, type DurableStore } from '../../src/store/durable-store.ts';
 
 const SPAN = '00f067aa0ba902b7';
 const trace = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: SPAN, isSampled: true, isRecorded: true };

@@ -5,7 +5,7 @@ import { longFrame } from '@svc/frames/testing';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createFrameFiles } from '../../src/files/create-frame-files.ts';
 import type { FileSource, PartsSource, SourceInfo } from '../../src/files/frame-files.ts';
-import { startChild } from '../../src/engine/start-child.ts';
+import { startChild } from '../../src/child-link/child-link.ts';
 import { createFilesFixture, type FilesFixture } from '../../src/testing/files-fixture.ts';
 import { idsOf, ROWS, slowFrame, writeLongFile } from '../long-file.ts';
 

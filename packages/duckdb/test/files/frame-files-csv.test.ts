@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { columnInfo, type CsvOptions } from '@svc/frames';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readCsvHead } from '../../src/files/csv-sniffer.ts';
+import { readCsvHead } from '../../src/files/csv/dialect.ts';
 import { createFilesFixture, type FilesFixture, textOf } from '../../src/testing/files-fixture.ts';
 import { byTier } from '../../../../test/tier.ts';
 

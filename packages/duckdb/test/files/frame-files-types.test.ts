@@ -24,9 +24,8 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { globFree } from '../../src/files/source-sql.ts';
-import { METADATA_KEYS, schemaText } from '../../src/types/schema-text.ts';
-import { storedSchema } from '../../src/types/stored-types.ts';
+import { globFree } from '../../src/wire/sql-names.ts';
+import { METADATA_KEYS, schemaText, storedSchema } from '../../src/types/stored-types.ts';
 import { createFilesFixture, type FilesFixture, STORABLE_FRAMES, textOf } from '../../src/testing/files-fixture.ts';
 import { byTier } from '../../../../test/tier.ts';
 

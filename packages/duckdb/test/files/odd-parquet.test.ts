@@ -5,7 +5,7 @@ import { encodeNdjson, parseHandle } from '@svc/frames';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSqlFixture, type SqlFixture } from '../../src/testing/sql-fixture.ts';
 import { sqlText } from '../../src/wire/sql-names.ts';
-import { encodeParquetTail, parseParquetTail } from '../../src/wire/parquet-tail.ts';
+import { encodeParquetTail, parseParquetTail } from '../../src/wire/file-layout.ts';
 import {
   encodeStruct,
   longField,

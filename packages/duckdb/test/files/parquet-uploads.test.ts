@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { columnInfo, encodeNdjson, parseHandle, streamFromTable } from '@svc/frames';
 import { type Schema, Table, Timestamp, TimeUnit, Utf8, vectorFromArray } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDurableStore } from '../../src/store/create-durable-store.ts';
+import { createDurableStore } from '../../src/store/durable-store.ts';
 import { createFrameFiles } from '../../src/files/create-frame-files.ts';
 import { createSqlFixture, type SqlFixture } from '../../src/testing/sql-fixture.ts';
 

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
-import { MAX_COLUMNS } from '@svc/frames/internal';
+import { MAX_COLUMNS } from '@svc/frames/columns';
 import { Field, Float64, Schema } from 'apache-arrow';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { COLUMNS_PER_STATEMENT, measureOf } from '../../src/files/measure-rows.ts';
+import { COLUMNS_PER_STATEMENT, measureOf } from '../../src/files/copied-rows.ts';
 import { createFilesFixture, type FilesFixture, textOf } from '../../src/testing/files-fixture.ts';
 
 let fixture: FilesFixture;

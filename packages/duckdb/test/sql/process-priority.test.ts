@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import { processPriority } from '../../src/sql/sql-child.ts';
+import { processPriority } from '../../src/sql/children.ts';
 
 /** The distinct priorities of the threads of a process: 0 is normal, a higher number is lower. */
 function prioritiesOf(pid: number): number[] {

@@ -6,7 +6,7 @@ import { longFrame, SAMPLE_FRAMES } from '@svc/frames/testing';
 import { Table, tableFromArrays } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isShadowed } from '../../src/child/sql/sql-catalogue.ts';
-import { CATALOGUE_TABLES } from '../../src/wire/catalogue-tables.ts';
+import { CATALOGUE_TABLES } from '../../src/wire/sql-names.ts';
 import { ALLOWED_FUNCTIONS } from '../../src/child/sql/generated/allowed-functions.ts';
 import { namesIn } from '../../src/child/sql/refused-functions.ts';
 import { callOf, createSqlFixture, type SqlFixture } from '../../src/testing/sql-fixture.ts';

@@ -4,11 +4,10 @@ import { createDecoders, encodeArrowStream, parseHandle, type SqlValue } from '@
 import { longFrame } from '@svc/frames/testing';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createDurableStore } from '../../src/store/create-durable-store.ts';
+import { createDurableStore, type DurableStore } from '../../src/store/durable-store.ts';
 import { createFrameFiles } from '../../src/files/create-frame-files.ts';
-import type { DurableStore } from '../../src/store/durable-store.ts';
 import { callOf, createSqlFixture, rowsOf, type SqlFixture } from '../../src/testing/sql-fixture.ts';
-import { createSqlEngine } from '../../src/sql/create-sql-engine.ts';
+import { createSqlEngine } from '../../src/sql/engine.ts';
 
 let fixture: SqlFixture;
 const decoders = createDecoders();

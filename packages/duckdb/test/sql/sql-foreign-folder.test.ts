@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { longFrame } from '@svc/frames/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createDurableStore } from '../../src/store/create-durable-store.ts';
+import { createDurableStore } from '../../src/store/durable-store.ts';
 import { createFrameFiles } from '../../src/files/create-frame-files.ts';
 import { rowsOf } from '../../src/testing/sql-fixture.ts';
-import { createSqlEngine } from '../../src/sql/create-sql-engine.ts';
+import { createSqlEngine } from '../../src/sql/engine.ts';
 import { byTier } from '../../../../test/tier.ts';
 
 let temporary: string;

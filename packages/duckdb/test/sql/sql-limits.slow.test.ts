@@ -4,7 +4,7 @@ import { ServiceError } from '@svc/errors';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { callOf, createSqlFixture, rowsOf, type SqlFixture } from '../../src/testing/sql-fixture.ts';
 import { cpuSeconds, sqlChildPids } from '../../src/testing/sql-processes.ts';
-import { countedBytes } from '../../src/sql/sql-child.ts';
+import { countedBytes } from '../../src/sql/children.ts';
 import { ENDLESS, foldersOfChildren, hasProc, holdSlot, ownEngine } from '../own-engine.ts';
 
 let fixture: SqlFixture;

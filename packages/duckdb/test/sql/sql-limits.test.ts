@@ -3,10 +3,10 @@ import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readRows } from '@svc/frames/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { identifyProcess, type ProcessIdentity } from '../../src/disk/process-identity.ts';
+import { identifyProcess, type ProcessIdentity } from '../../src/disk/directory-lock.ts';
 import { callOf, createSqlFixture, rowsOf, type SqlFixture } from '../../src/testing/sql-fixture.ts';
 import { sqlChildPids } from '../../src/testing/sql-processes.ts';
-import { countedBytes } from '../../src/sql/sql-child.ts';
+import { countedBytes } from '../../src/sql/children.ts';
 import { ENDLESS, foldersOfChildren, hasProc, holdSlot, ownEngine } from '../own-engine.ts';
 
 let fixture: SqlFixture;

@@ -42,7 +42,7 @@ test(
     await first.close();
     expect(await copySizes()).toEqual([]);
     // Without a cache in memory, each read needs the copy.
-    const store = await fixture.open({ decoders, maxEncodedBytes: Math.round(bytes * 2.5), cacheBytes: 0 });
+    const store = await fixture.open({ decoders, diskCacheBytes: Math.round(bytes * 2.5), cacheBytes: 0 });
     await leave('b', ROWS);
     await leave('c', ROWS);
     for (const handle of ['a', 'b', 'c', 'a', 'b', 'c']) {
@@ -53,7 +53,7 @@ test(
 );
 
 test('a copy that alone exceeds the budget is out_of_disk, and leaves nothing behind', async () => {
-  const store = await fixture.open({ decoders, maxEncodedBytes: 1000 });
+  const store = await fixture.open({ decoders, diskCacheBytes: 1000 });
   await leave('a', ROWS);
   await expect(store.describe(refOf('a'))).rejects.toMatchObject({
     code: 'out_of_disk',

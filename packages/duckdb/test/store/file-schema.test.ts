@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { childrenOf, keyAndValueOf, typeOf } from '@svc/frames/internal';
+import { childrenOf, keyAndValueOf, typeOf } from '@svc/frames/columns';
 import { streamOfSample } from '@svc/frames/testing';
 import { DataType, type Field, Precision, TimeUnit } from 'apache-arrow';
 import { afterAll, expect, test } from 'vitest';

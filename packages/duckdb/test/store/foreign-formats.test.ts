@@ -6,7 +6,7 @@ import { createDecoders } from '@svc/frames';
 import { readRows } from '@svc/frames/testing';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFrameFiles } from '../../src/files/create-frame-files.ts';
-import { createSqlEngine } from '../../src/sql/create-sql-engine.ts';
+import { createSqlEngine } from '../../src/sql/engine.ts';
 import type { DurableStore, DurableStoreOptions } from '../../src/store/durable-store.ts';
 import type { StoreProblem } from '../../src/store/catalogue/store-problem.ts';
 import { rowsOf as sqlRows } from '../../src/testing/sql-fixture.ts';

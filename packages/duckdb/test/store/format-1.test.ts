@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { createFrameFiles } from '../../src/files/create-frame-files.ts';
 import { restoreBackup } from '../../src/store/backup/restore-backup.ts';
-import { createDurableStore } from '../../src/store/create-durable-store.ts';
+import { createDurableStore } from '../../src/store/durable-store.ts';
 import { listDescribed, refOf, rowsOf } from '../../src/testing/store-fixture.ts';
 
 const ROWS = [

@@ -8,7 +8,7 @@ import { type FrameStream, type Store, streamFromTable } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
 import { Table, vectorFromArray, Int64 } from 'apache-arrow';
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { createDurableStore } from '../../src/store/create-durable-store.ts';
+import { createDurableStore } from '../../src/store/durable-store.ts';
 import { refOf, rowsOf } from '../../src/testing/store-fixture.ts';
 import { createTestFiles, FILE_KINDS } from '../../src/testing/test-files.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createDecoders } from '@svc/frames';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { createFrameFiles } from '../../src/files/create-frame-files.ts';
-import { createSqlEngine } from '../../src/sql/create-sql-engine.ts';
+import { createSqlEngine } from '../../src/sql/engine.ts';
 import type { DurableStore } from '../../src/store/durable-store.ts';
 import { rowsOf as sqlRows } from '../../src/testing/sql-fixture.ts';
 import { createStoreFixture, listDescribed, refOf, type StoreFixture } from '../../src/testing/store-fixture.ts';

@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createDurableStore } from '../../src/store/create-durable-store.ts';
+import { createDurableStore, type DurableStore } from '../../src/store/durable-store.ts';
 import { createFrameFiles } from '../../src/files/create-frame-files.ts';
-import type { DurableStore } from '../../src/store/durable-store.ts';
 
 let directory: string;
 let temporary: string;

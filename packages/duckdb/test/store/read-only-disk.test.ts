@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import type { Store } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createDurableStore } from '../../src/store/create-durable-store.ts';
+import { createDurableStore } from '../../src/store/durable-store.ts';
 import type { StoreProblem } from '../../src/store/catalogue/store-problem.ts';
 import { refOf, rowsOf } from '../../src/testing/store-fixture.ts';
 import { createTestFiles, FILE_KINDS } from '../../src/testing/test-files.ts';

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createFrameFiles } from '../../src/files/create-frame-files.ts';
 import type { DurableStore } from '../../src/store/durable-store.ts';
 import type { StoreProblem } from '../../src/store/catalogue/store-problem.ts';
-import { createSqlEngine } from '../../src/sql/create-sql-engine.ts';
+import { createSqlEngine } from '../../src/sql/engine.ts';
 import { textOf } from '../../src/testing/files-fixture.ts';
 import { callOf } from '../../src/testing/sql-fixture.ts';
 import { createStoreFixture, listDescribed, refOf, type StoreFixture } from '../../src/testing/store-fixture.ts';

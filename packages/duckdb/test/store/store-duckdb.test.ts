@@ -30,7 +30,7 @@ import {
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFrameFiles } from '../../src/files/create-frame-files.ts';
 import type { StoreProblem } from '../../src/store/catalogue/store-problem.ts';
-import { schemaText } from '../../src/types/schema-text.ts';
+import { schemaText } from '../../src/types/stored-types.ts';
 import {
   createStoreFixture,
   listDescribed,

@@ -2,7 +2,7 @@ import { mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createDecoders } from '@svc/frames';
-import { withResolvers } from '@svc/frames/internal';
+import { withResolvers } from '@svc/frames/async';
 import { longFrame } from '@svc/frames/testing';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { FrameFiles } from '../../src/files/frame-files.ts';

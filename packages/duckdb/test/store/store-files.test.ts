@@ -299,12 +299,12 @@ describe('encoding', () => {
 
   test('beyond the limit is out_of_disk while files are in use, and replaces idle ones', async () => {
     await store.close();
-    store = await fixture.open({ tempDirectory: fixture.directory, maxEncodedBytes: 200_000 });
+    store = await fixture.open({ tempDirectory: fixture.directory, diskCacheBytes: 200_000 });
     for (const handle of ['a', 'b']) await store.put(refOf(handle), longFrame(15_000));
     await store.put(refOf('large'), longFrame(30_000));
     await expect(fileOf('large', 'arrow')).rejects.toMatchObject({
       code: 'out_of_disk',
-      hint: expect.stringContaining('storage.max_conversion_bytes'),
+      hint: expect.stringContaining('storage.disk_cache_bytes'),
     });
     const used = await openFile('a', 'arrow');
     await expect(fileOf('b', 'arrow')).rejects.toMatchObject({ code: 'out_of_disk' });

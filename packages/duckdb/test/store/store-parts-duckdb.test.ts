@@ -6,7 +6,7 @@ import { streamOfBatches } from '@svc/frames/testing';
 import { Dictionary, Float64, Int32, Int64, Table, Utf8, type Vector, vectorFromArray } from 'apache-arrow';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { createFrameFiles } from '../../src/files/create-frame-files.ts';
-import { createSqlEngine } from '../../src/sql/create-sql-engine.ts';
+import { createSqlEngine } from '../../src/sql/engine.ts';
 import type { DurableStore } from '../../src/store/durable-store.ts';
 import { STORABLE_FRAMES, textOf } from '../../src/testing/files-fixture.ts';
 import { callOf } from '../../src/testing/sql-fixture.ts';

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@svc/errors';
 import type { OperationName } from '@svc/service';
 
-/** The methods that a path can have. GET also handles HEAD. */
+/** The methods of a path. GET also handles HEAD. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** A JSON Schema of 2020-12, the dialect of OpenAPI 3.1. */
@@ -9,15 +9,15 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** One parameter of a request. */
 export interface ParameterRow {
-  /** What it means and which values it takes, in Markdown. */
+  /** Its meaning and its values, in Markdown. */
   readonly rule: string;
   readonly schema: JsonSchema;
   readonly isRequired?: boolean;
-  /** Whether it may be given more than once. Otherwise that is an error. */
+  /** True if it may be given more than once. Otherwise a second one is an error. */
   readonly isRepeatable?: boolean;
-  /** Whether `/exec` passes it on to the time-series database. */
+  /** True if `/exec` passes it on to the time-series database. */
   readonly isForwarded?: boolean;
-  /** The upload formats that it applies to. Default: all. */
+  /** Its upload formats. Default: all. */
   readonly formats?: readonly string[];
 }
 
@@ -56,7 +56,7 @@ export interface ResponseRow {
   readonly means: string;
   /** Default: no body. */
   readonly content?: ResponseContent;
-  /** The headers that it may have, besides those of every response. */
+  /** Its headers, besides those of every response. */
   readonly headers?: readonly ResponseHeader[];
 }
 
@@ -76,23 +76,23 @@ export interface Use {
 
 /** One method of a path. */
 export interface MethodRow {
-  /** The `operationId`, which generated clients use as a name. */
+  /** The `operationId`, a name in generated clients. */
   readonly id: string;
   /** What it does, in a few words. */
   readonly summary: string;
   /** The operation of the service, if the method decides it: its permission is checked before anything else. */
   readonly operation?: OperationName;
   readonly params?: ParameterTable;
-  /** Whether a parameter that is not in `params` is refused. Default: it is ignored. */
+  /** True to refuse parameters outside of `params`. Default: they are ignored. */
   readonly refusesOthers?: boolean;
-  /** The request headers that change what it does. */
+  /** The request headers with an effect. */
   readonly headers?: ParameterTable;
   readonly body?: RequestContent;
   /** The successes by status. */
   readonly responses: Readonly<Record<number, ResponseRow>>;
-  /** The errors, besides those that every request can have. */
+  /** The errors, besides those of every request. */
   readonly errors?: readonly ErrorCode[];
-  /** Whether the time-series database may answer instead, with any status. */
+  /** True if the time-series database may answer instead, with any status. */
   readonly mayForward?: boolean;
   /** Empty: it is not listed, because only another path uses it. */
   readonly uses: readonly Use[];
@@ -104,9 +104,9 @@ export interface EndpointRow {
   readonly group: 'Frames' | 'Rows and SQL' | 'Server';
   /** Who may send requests: only callers with credentials, or anyone. `optional`: credentials count if there are some. */
   readonly access?: 'closed' | 'optional' | 'open';
-  /** Whether it is answered however busy the server is: a probe that fails would make an operator restart it. */
+  /** True to answer however busy the server is: a failed probe would make an operator restart it. */
   readonly isProbe?: boolean;
-  /** Whether a GET does more than read, even without SQL. */
+  /** True if a GET does more than read, even without SQL. */
   readonly actsOnGet?: boolean;
   /** The parameters in the path. */
   readonly pathParams?: ParameterTable;

@@ -2,7 +2,7 @@ import { createMemoryStore } from '@svc/frames';
 import { createService } from '@svc/service';
 import { expect, test } from 'vitest';
 import { createExecApp } from '../create-exec-app.ts';
-import { parseExecRequest, parseExpRequest } from '../exec-request.ts';
+import { parseExecRequest, parseExpRequest } from '../request/exec-request.ts';
 import type { EndpointRow, MethodRow, ParameterRow } from './endpoint-table.ts';
 import { ENDPOINTS } from './endpoints.ts';
 

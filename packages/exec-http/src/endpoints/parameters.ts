@@ -1,5 +1,6 @@
 import { CSV_ENCODINGS, ENCODINGS, type FrameFileFormat, type ResultFormat, UPLOAD_FORMATS } from '@svc/frames';
-import { HANDLE_PATTERN, LINE_PRECISIONS } from '@svc/frames/internal';
+import { LINE_PRECISIONS } from '@svc/frames/lines';
+import { HANDLE_PATTERN } from '@svc/frames/store';
 import { MAX_TTL_SECONDS, SQL_TARGETS } from '@svc/service';
 import type { ParameterTable } from './endpoint-table.ts';
 
@@ -7,6 +8,10 @@ const TEXT = { type: 'string' } as const;
 const NOT_EMPTY = { type: 'string', minLength: 1 } as const;
 const FLAG = { type: 'boolean' } as const;
 const COUNT = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const;
+
+/** A value in JSON without arrays and objects. */
+const JSON_SCALAR =
+  '^(null|true|false|-?(0|[1-9][0-9]{0,99})(\\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?|"([^"\\\\\\u0000-\\u001f]|\\\\["\\\\/bfnrt])*")$';
 
 /** The formats of `/exp`. */
 export const EXPORT_FORMATS = ['csv', 'ndjson', 'arrow', 'parquet'] as const satisfies readonly ResultFormat[];
@@ -43,7 +48,12 @@ export const TARGET_PARAMS = { ...SOURCE_PARAMS, ...ENGINE_PARAMS } as const sat
 const TABLE_PARAMS = {
   limit: {
     rule: '`n`: the first n rows. `lo,hi`: rows lo to hi, counted from 1, both included; `0,hi` is `1,hi`. `lo,`: from row lo to the end. Digits only, at most 2^53−1. Asking for more than `http.max_rows` is 400: rows are never dropped silently.',
-    schema: { type: 'string', pattern: '^[0-9]+(,[0-9]*)?$', examples: ['100', '11,20', '11,'] },
+    // A range that ends before it begins is refused, too; a pattern cannot say it.
+    schema: {
+      type: 'string',
+      pattern: '^([0-9]{1,15}|0,[1-9][0-9]{0,14}|[1-9][0-9]{0,14},([1-9][0-9]{0,14})?)$',
+      examples: ['100', '11,20', '11,'],
+    },
     isForwarded: true,
   },
   cols: {
@@ -61,7 +71,7 @@ const TABLE_PARAMS = {
 const SQL_PARAMS = {
   param: {
     rule: 'A value for `?` or `$1` in the SQL, as JSON: `param=42`, `param="a text"`, `param=null`. Repeat it for each value, in order; integers are exact.',
-    schema: NOT_EMPTY,
+    schema: { ...NOT_EMPTY, pattern: JSON_SCALAR, examples: ['42', '"a text"'] },
     isRepeatable: true,
   },
 } as const satisfies ParameterTable;
@@ -175,21 +185,25 @@ export const UPLOAD_PARAMS = {
     schema: FLAG,
     formats: CSV,
   },
-  delimiter: { rule: 'The separator. Without it: detected.', schema: NOT_EMPTY, formats: CSV },
+  delimiter: {
+    rule: 'The separator. Without it: detected.',
+    schema: { type: 'string', pattern: '^[^\\u0000\\r\\n"]$', examples: [';'] },
+    formats: CSV,
+  },
   columns: {
     rule: 'The names of all columns in order, each with a type (`id:LONG`) or without. What is not given is detected.',
-    schema: TEXT,
+    schema: NOT_EMPTY,
     formats: ['csv', 'json', 'ndjson'],
   },
   null: {
     rule: 'A text that means null, unless it is in quotes: `null=NA`. Repeatable, up to 100 times. It replaces the default, which is the empty text: send `null=NA&null=` if both mean null.',
-    schema: TEXT,
+    schema: { type: 'string', pattern: '^[^\\u0000\\r\\n",]{0,250}$' },
     isRepeatable: true,
     formats: CSV,
   },
   encoding: {
     rule: '`utf-8`, `utf-16`, `utf-16le`, `utf-16be`, `latin-1` (`iso-8859-1`) or `windows-1252` (`cp1252`). Without it, the `charset` of the content type counts. Without both, a file is UTF-16 if it begins with the byte order mark of UTF-16, else UTF-8. UTF-16 without a mark is little endian, unless its first byte is 0.',
-    schema: { ...NOT_EMPTY, examples: CSV_ENCODINGS },
+    schema: { enum: [...CSV_ENCODINGS, 'iso-8859-1', 'cp1252'] },
     formats: CSV,
   },
   skip: {
@@ -229,7 +243,10 @@ const NO_EFFECT = { rule: 'No effect: it is about the tables of QuestDB.', schem
 
 /** The parameters of an import. */
 export const IMPORT_PARAMS = {
-  name: { rule: 'The handle of the frame. Default: the name of the file.', schema: TEXT },
+  name: {
+    rule: 'The handle of the frame. Default: the name of the file.',
+    schema: { type: 'string', pattern: HANDLE_PATTERN.source },
+  },
   overwrite: {
     rule: '`true`: replace the frame. `false`, the default: append to it. A frame that does not exist is created.',
     schema: FLAG,
@@ -269,7 +286,7 @@ export const FILE_PARAMS = {
   },
 } as const satisfies ParameterTable;
 
-/** The files that the page of the API loads. */
+/** The files of the page of the API. */
 export const PAGE_FILES = ['docs.css', 'docs.js', 'operation.js', 'request.js'] as const;
 
 /** The name in the path of such a file. */
@@ -293,3 +310,41 @@ export function parameterNames(
 ): ReadonlySet<string> {
   return new Set(Object.entries(table).flatMap(([name, row]) => (isWanted(row) ? [name] : [])));
 }
+
+/** The request header of a read with an etag. */
+export const ETAG_HEADERS = {
+  'If-None-Match': {
+    rule: 'Etags of versions that the client has, or `*`. If one is the current version: 304 and no body.',
+    schema: TEXT,
+  },
+} as const satisfies ParameterTable;
+
+/** The request headers of a read of bytes. */
+export const RANGE_HEADERS = {
+  ...ETAG_HEADERS,
+  Range: {
+    rule: 'The bytes to send: `bytes=0-1023`, `bytes=1024-`, or `bytes=-8` for the last 8. Several ranges, or a malformed header: ignored.',
+    schema: TEXT,
+  },
+  'If-Range': {
+    rule: 'The etag that `Range` belongs to. If the file is another one by now, all of it is sent.',
+    schema: TEXT,
+  },
+  'If-Match': {
+    rule: 'The etag of the file, or `*`. If the file is another one by now: 412 `precondition_failed`.',
+    schema: TEXT,
+  },
+} as const satisfies ParameterTable;
+
+/** The request headers of an upload. */
+export const UPLOAD_HEADERS = {
+  'If-None-Match': { rule: '`*`: put only if the handle is free, else 409 `handle_exists`.', schema: { enum: ['*'] } },
+  'If-Match': {
+    rule: 'The etag of the version to replace, or `*` for any version, else 409 `version_conflict`.',
+    schema: { type: 'string', pattern: '^(\\*|(W/)?"[0-9A-Za-z-]+")$' },
+  },
+  'Content-Encoding': {
+    rule: '`gzip` (or `x-gzip`), `zstd` or `identity`; any other, or more than one, is 415.',
+    schema: { enum: ['gzip', 'x-gzip', 'zstd', 'identity'] },
+  },
+} as const satisfies ParameterTable;

@@ -1,7 +1,15 @@
 import type { ErrorCode } from '@svc/errors';
 import type { EndpointTable } from './endpoint-table.ts';
-import { ETAG_HEADERS, RANGE_HEADERS } from './headers.ts';
-import { CHK_PARAMS, EXEC_BODY_PARAMS, EXEC_PARAMS, EXP_BODY_PARAMS, EXP_PARAMS, FILE_PARAMS } from './parameters.ts';
+import {
+  CHK_PARAMS,
+  ETAG_HEADERS,
+  EXEC_BODY_PARAMS,
+  EXEC_PARAMS,
+  EXP_BODY_PARAMS,
+  EXP_PARAMS,
+  FILE_PARAMS,
+  RANGE_HEADERS,
+} from './parameters.ts';
 
 /** A file of others may be damaged, or decompress to more than is allowed. */
 const READ_ERRORS = [
@@ -42,7 +50,7 @@ const EXPORT = {
 const FILE_RANGE_HEADERS = ['accept-ranges', 'content-disposition', 'content-range', 'etag', 'x-total-count'] as const;
 const NOT_MODIFIED = { means: 'The client has the current version.', headers: ['etag'] } as const;
 
-/** The paths that read rows or run SQL. */
+/** The paths to read rows and to run SQL. */
 export const READ_ENDPOINTS = {
   '/exec': {
     group: 'Rows and SQL',

@@ -6,7 +6,7 @@ import type { SCHEMAS } from './schemas.ts';
 /** The media types of a body, each with a schema and perhaps an example. */
 export type Content = Readonly<Record<string, { readonly schema: JsonSchema; readonly example?: unknown }>>;
 
-/** What a server can do, as far as bodies depend on it. */
+/** The features of a server that bodies depend on. */
 export interface ServerFormats {
   readonly uploadFormats: readonly UploadFormat[];
   readonly hasParquet: boolean;
@@ -26,7 +26,7 @@ const TEXT: JsonSchema = { type: 'string' };
 const EXAMPLE_ROW = { id: 1, symbol: 'ACME', price: 1.5 };
 const EXAMPLE_SQL = 'select 42 as answer';
 const EXAMPLE_LINE = 'trades,symbol=ACME price=1.5,size=3i 1700000000000000000\n';
-/** Examples of the formats that are text. */
+/** Examples of the text formats. */
 const EXAMPLE_ROWS: Readonly<Record<string, unknown>> = {
   'application/json': [EXAMPLE_ROW],
   'application/x-ndjson': `${JSON.stringify(EXAMPLE_ROW)}\n`,
@@ -82,56 +82,38 @@ function uploads(formats: readonly UploadFormat[], asJson: JsonSchema): Content 
   );
 }
 
-/** Returns the body of a response. */
-export function responseContent(name: ResponseContent, formats: ServerFormats): Content {
-  switch (name) {
-    case 'document':
-      return json({ type: 'object' });
-    case 'existence':
-      return { ...json(schemaRef('Existence')), 'text/plain': { schema: TEXT }, ...(formats.hasTsdb && ANYTHING) };
-    case 'export':
-      return exportContent(formats);
-    case 'file':
-      return Object.fromEntries(Object.values(FILE_TYPES).map((type) => [mediaType(type), { schema: BYTES }]));
-    case 'forwarded':
-      return ANYTHING;
-    case 'frame':
-      return json(schemaRef('Frame'));
-    case 'frame_list':
-      return json(schemaRef('FrameList'));
-    case 'health':
-      return json(schemaRef('Health'));
-    case 'import':
-      return json(schemaRef('Import'));
-    case 'info':
-      return json(schemaRef('Info'));
-    case 'page':
-      return { 'text/html': { schema: TEXT } };
-    case 'page_file':
-      return { 'text/css': { schema: TEXT }, 'text/javascript': { schema: TEXT } };
-    case 'query':
-      return json(schemaRef('Query'));
-    case 'query_list':
-      return json(schemaRef('QueryList'));
-    case 'settings':
-      return json(schemaRef('Settings'));
-    case 'shown_frame':
-      return json(schemaRef('ShownFrame'));
-    case 'state':
-      return json(schemaRef('State'));
-    case 'table':
-      return json(formats.hasTsdb ? { anyOf: [schemaRef('Table'), FORWARDED] } : schemaRef('Table'));
-    case 'text':
-      return { 'text/plain': { schema: TEXT } };
-    case 'warnings':
-      return json({ type: 'array' });
-    default:
-      return name satisfies never;
-  }
-}
-
 const ANYTHING: Content = { '*/*': { schema: BYTES } };
 const FORWARDED: JsonSchema = { description: 'The response of the time-series database, unchanged.' };
+
+const named = (name: keyof typeof SCHEMAS) => (): Content => json(schemaRef(name));
+
+/** The body of each response. */
+export const RESPONSE_CONTENTS: Readonly<Record<ResponseContent, (formats: ServerFormats) => Content>> = {
+  document: () => json({ type: 'object' }),
+  existence: ({ hasTsdb }) => ({
+    ...json(schemaRef('Existence')),
+    'text/plain': { schema: TEXT },
+    ...(hasTsdb && ANYTHING),
+  }),
+  export: exportContent,
+  file: () => Object.fromEntries(Object.values(FILE_TYPES).map((type) => [mediaType(type), { schema: BYTES }])),
+  forwarded: () => ANYTHING,
+  frame: named('Frame'),
+  frame_list: named('FrameList'),
+  health: named('Health'),
+  import: named('Import'),
+  info: named('Info'),
+  page: () => ({ 'text/html': { schema: TEXT } }),
+  page_file: () => ({ 'text/css': { schema: TEXT }, 'text/javascript': { schema: TEXT } }),
+  query: named('Query'),
+  query_list: named('QueryList'),
+  settings: named('Settings'),
+  shown_frame: named('ShownFrame'),
+  state: named('State'),
+  table: ({ hasTsdb }) => json(hasTsdb ? { anyOf: [schemaRef('Table'), FORWARDED] } : schemaRef('Table')),
+  text: () => ({ 'text/plain': { schema: TEXT } }),
+  warnings: () => json({ type: 'array' }),
+};
 
 function exportContent({ hasParquet, hasTsdb }: ServerFormats): Content {
   const formats = EXPORT_FORMATS.filter((format) => format !== 'parquet' || hasParquet);

@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { ERROR_CODES } from '@svc/errors';
-import { createMemoryStore } from '@svc/frames';
+import { createMemoryStore, type Engine } from '@svc/frames';
 import { createService } from '@svc/service';
 import { Hono } from 'hono';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -132,6 +132,30 @@ describe('/openapi.json', () => {
     ]) {
       expect((await app.request(`/exec?${query}`)).ok).toBe(false);
     }
+  });
+
+  test('names only configured engines, and requires one if the default is not configured', async () => {
+    const engine = { query: () => Promise.reject(new Error('not run')) } as unknown as Engine;
+    const local = createService({ store: createMemoryStore(), engines: { local: engine } });
+    const engineOf = async (app: ReturnType<typeof newApp>, method: string) => {
+      const operation = operationsOf(await documentOf(app)).find(([name]) => name === `${method} /exec`)![1];
+      return operation.parameters?.find(({ name }) => name === 'engine');
+    };
+    const app = createExecApp({ service: local });
+    expect(await engineOf(app, 'GET')).toMatchObject({ schema: { enum: ['local'] } });
+    expect(await engineOf(app, 'GET')).not.toHaveProperty('required');
+    expect(await engineOf(app, 'POST')).toMatchObject({ schema: { enum: ['local'] }, required: true });
+    const byDefault = createExecApp({ service: local, defaultEngine: 'local' });
+    expect(await engineOf(byDefault, 'POST')).not.toHaveProperty('required');
+  });
+
+  test('refuses in bodies what the server refuses: an invalid handle, no time to live, no SQL', () => {
+    const handle = { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' };
+    const ttl = { anyOf: [{ type: 'integer', minimum: 1 }, { type: 'null' }] };
+    const { FrameChange, StoredQuery, AppendedQuery } = document.components['schemas'] ?? {};
+    expect(FrameChange).toMatchObject({ anyOf: [{ properties: { ttl } }, { properties: { handle } }] });
+    expect(StoredQuery).toMatchObject({ properties: { handle, ttl, sql: { minLength: 1 } } });
+    expect(AppendedQuery).toMatchObject({ properties: { sql: { minLength: 1 } } });
   });
 
   test('has the path under which the API is mounted', async () => {

@@ -4,9 +4,8 @@ import { createService, type ShownInfo } from '@svc/service';
 import * as v from 'valibot';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { createExecApp } from '../create-exec-app.ts';
-import type { LineErrorFields } from '../lines/lines-endpoint.ts';
-import type { ImportErrorFields } from '../questdb/import-endpoint.ts';
-import type { ShownHealth } from '../state-endpoints.ts';
+import type { ImportErrorFields, LineErrorFields } from '../endpoints/questdb-handlers.ts';
+import type { ShownHealth } from '../endpoints/server-handlers.ts';
 import { SCHEMAS } from './schemas.ts';
 
 /** A value as JSON sends it. */

@@ -1,12 +1,13 @@
 import { ERROR_CODES, type ErrorCode } from '@svc/errors';
 import { COLUMN_TYPES } from '@svc/frames';
-import { HANDLE_PATTERN } from '@svc/frames/internal';
-import { SQL_TARGETS } from '@svc/service';
+import { HANDLE_PATTERN } from '@svc/frames/store';
+import { MAX_TTL_SECONDS, SQL_TARGETS } from '@svc/service';
 import * as v from 'valibot';
-import { PatchBody } from '../frames-endpoint.ts';
-import { AppendBody, KeepBody } from '../keep-query.ts';
+import type { PatchBody } from '../endpoints/frame-handlers.ts';
+import { AppendBody, KeepBody } from '../upload/stored-query.ts';
 
 const Whole = v.pipe(v.number(), v.integer(), v.minValue(0));
+const HandleSchema = v.pipe(v.string(), v.regex(HANDLE_PATTERN));
 const Time = v.pipe(v.string(), v.isoTimestamp());
 const ColumnType = v.pipe(v.string(), v.regex(columnTypePattern()), v.description('The type of a column.'));
 
@@ -18,7 +19,7 @@ function columnTypePattern(): RegExp {
 
 /** The metadata of a frame. */
 const FrameInfoSchema = v.strictObject({
-  handle: v.pipe(v.string(), v.regex(HANDLE_PATTERN)),
+  handle: HandleSchema,
   rows: Whole,
   bytes: Whole,
   columns: v.array(v.strictObject({ name: v.string(), type: ColumnType, nullable: v.boolean() })),
@@ -111,7 +112,7 @@ const HealthSchema = v.strictObject({
   ),
 });
 
-/** SQL that runs. */
+/** Running SQL. */
 const QuerySchema = v.strictObject({
   id: v.pipe(v.string(), v.description('The `x-request-id` of the request.')),
   tenant: v.exactOptional(v.string()),
@@ -181,6 +182,24 @@ const ImportSchema = v.strictObject({
   columns: v.exactOptional(v.array(v.strictObject({ name: v.string(), type: ColumnType, errors: Whole }))),
 });
 
+/** The bodies of changes are checked by the service as well: their schemas say what it refuses. */
+const TtlSchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_TTL_SECONDS));
+const Sql = v.pipe(v.string(), v.minLength(1));
+
+const FrameChangeSchema = v.union([
+  v.strictObject({ ttl: v.nullable(TtlSchema) }),
+  v.strictObject({ handle: HandleSchema }),
+]) satisfies v.GenericSchema<unknown, v.InferOutput<typeof PatchBody>>;
+
+const StoredQuerySchema = v.strictObject({
+  ...KeepBody.entries,
+  sql: Sql,
+  handle: v.optional(HandleSchema),
+  ttl: v.optional(v.nullable(TtlSchema)),
+});
+
+const AppendedQuerySchema = v.strictObject({ ...AppendBody.entries, sql: Sql });
+
 const StateSchema = v.strictObject({ status: v.picklist(['ready', 'alive']) });
 
 /** The named schemas of the document. */
@@ -198,7 +217,7 @@ export const SCHEMAS = {
   Query: QuerySchema,
   QueryList: QueryListSchema,
   Info: InfoSchema,
-  StoredQuery: KeepBody,
-  AppendedQuery: AppendBody,
-  FrameChange: PatchBody,
+  StoredQuery: StoredQuerySchema,
+  AppendedQuery: AppendedQuerySchema,
+  FrameChange: FrameChangeSchema,
 } as const;

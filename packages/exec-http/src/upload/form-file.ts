@@ -1,10 +1,9 @@
 import type { Readable } from 'node:stream';
 import { ServiceError, toServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
-import { withResolvers } from '@svc/frames/internal';
+import { withResolvers } from '@svc/frames/async';
 import busboy, { type Busboy, type FieldInfo, type FileInfo } from 'busboy';
-import { readText } from '../read-text.ts';
-import type { BodyChunks } from '../request-body.ts';
+import { type BodyChunks, readText } from '../request/request-body.ts';
 
 /** The file in a form. */
 export interface FormFile {
@@ -16,7 +15,7 @@ export interface FormFile {
   readonly body: BodyChunks;
 }
 
-/** A part with text that a form may have before its file. */
+/** A part with text before the file of a form. */
 export interface TextPart {
   readonly name: string;
   readonly onText: (text: string) => void;
@@ -31,7 +30,7 @@ const LIMITS = { parts: 2, fieldSize: 1024, headerPairs: 16 };
 const MAX_TEXT_BYTES = 256 * 1024;
 const WITH_TEXT = { ...LIMITS, parts: 3, fieldSize: MAX_TEXT_BYTES };
 
-/** Content transfer encodings that leave the bytes as they are. */
+/** Content transfer encodings without an effect on the bytes. */
 const PLAIN: ReadonlySet<string> = new Set(['7bit', '8bit', 'binary']);
 
 /** Opens the only file in a body of the type `multipart/form-data`, while it arrives. It may have the text before it. */

@@ -1,6 +1,8 @@
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import {
+  CONTENT_CODINGS,
+  type ContentCoding,
   decompressBody,
   ENCODINGS,
   recogniseFormat,
@@ -8,13 +10,12 @@ import {
   UPLOAD_FORMATS,
   type UploadFormat,
 } from '@svc/frames';
-import { limitBytes, readHead, RECOGNISED_BYTES } from '@svc/frames/internal';
+import { limitBytes, readHead, RECOGNISED_BYTES } from '@svc/frames/streams';
 import type { Service } from '@svc/service';
-import { parseContentEncoding } from './content-encoding.ts';
+import { parseQueryString, single } from '../request/query-string.ts';
+import { type BodyChunks, openBody } from '../request/request-body.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import { openFormFile } from './form-file.ts';
-import { parseQueryString, single } from '../query-string.ts';
-import { type BodyChunks, openBody } from '../request-body.ts';
-import type { RequestContext } from '../request-context.ts';
 
 /** The rows in a request: their format, and their bytes as they are after decompression. */
 export interface UploadBody {
@@ -82,7 +83,7 @@ export async function openUpload(service: Service, context: RequestContext): Pro
   return file.name === '' ? rows : { ...rows, contentType: '' };
 }
 
-/** Returns rows in a declared format. Decompresses them if their first bytes say so: no format begins like that. */
+/** Returns rows in a declared format. Decompresses them if their first bytes say so: no format begins so. */
 async function* rowsOf(format: UploadFormat, received: BodyChunks, maxBytes: number): BodyChunks {
   let { head, body } = await peek(received);
   const found = recogniseFormat(head);
@@ -91,7 +92,7 @@ async function* rowsOf(format: UploadFormat, received: BodyChunks, maxBytes: num
   yield* body;
 }
 
-/** Refuses a file that was declared as text by its name, and is of another kind. */
+/** Refuses a file of another kind with the name of a text. */
 function refuseBinary(format: UploadFormat, head: Uint8Array): void {
   const found = recogniseFormat(head, { text: 'csv' });
   if (found.kind === 'unsupported')
@@ -109,7 +110,7 @@ export function mediaTypeOf(contentType: string): string {
 
 const typesOf = (format: UploadFormat): readonly string[] => ENCODINGS[format].in.types;
 
-/** Returns the format that a request names; undefined if it names none. */
+/** Returns the format from `fmt` or the media type; undefined if they tell none. */
 function formatOf(
   formats: readonly UploadFormat[],
   fmt: string | undefined,
@@ -181,4 +182,22 @@ async function peek(rest: BodyChunks): Promise<{ readonly head: Uint8Array; read
   let bytes = 0;
   const { head, all } = await readHead(rest, (chunk) => (bytes += chunk.byteLength) >= RECOGNISED_BYTES);
   return { head: Buffer.concat(head).subarray(0, RECOGNISED_BYTES), body: all };
+}
+
+/** Older names of codings. */
+const ALIASES: Readonly<Record<string, string>> = { 'x-gzip': 'gzip', 'x-zstd': 'zstd' };
+
+/** Parses `Content-Encoding`; undefined if the body is not compressed. */
+export function parseContentEncoding(header: string | undefined): ContentCoding | undefined {
+  const names = (header ?? '')
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '' && name !== 'identity');
+  const [first = ''] = names;
+  const coding = CONTENT_CODINGS.find((name) => name === (ALIASES[first] ?? first));
+  if (names.length === 0 || (coding !== undefined && names.length === 1)) return coding;
+  const what = names.length > 1 ? 'has more than one coding' : 'is not supported';
+  throw new ServiceError('unsupported_media_type', `Content-Encoding: ${quoted(header ?? '')} ${what}.`, {
+    hint: `Compress the body once, with ${CONTENT_CODINGS.join(' or ')}, or send it as it is.`,
+  });
 }

@@ -2,8 +2,7 @@ import { ServiceError } from '@svc/errors';
 import { Field, List, Null, Utf8View } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { refusalOf } from '../../test/decode-body.ts';
-import { INLINE_BYTES, VIEW_BYTES } from './views.ts';
-import type { ColumnData } from './column-data.ts';
+import { type ColumnData, INLINE_BYTES, VIEW_BYTES } from './column-data.ts';
 import { joinColumns, type Joining, wholeColumn } from './join-columns.ts';
 
 const joining: Joining = {

@@ -1,9 +1,26 @@
 import type { ServiceError } from '@svc/errors';
 import { DataType } from 'apache-arrow';
-import { typeOf } from '../arrow-types.ts';
-import { countBits, isBitSet, setBit } from './bits.ts';
-import { moveParts, moveValues, partBytes, usedBytes, VIEW_BYTES, viewWords } from './views.ts';
-import { type ColumnData, elementsPerRow, isNullAt, isWide, type Values } from './column-data.ts';
+import { typeOf } from '../column-types.ts';
+import {
+  type ColumnData,
+  countBits,
+  elementsPerRow,
+  isBitSet,
+  isNullAt,
+  isWide,
+  moveParts,
+  moveValues,
+  partBytes,
+  setBit,
+  usedBytes,
+  type Values,
+  VIEW_BYTES,
+  viewWords,
+  isBytesWithOffsets,
+  isListWithOffsets,
+  isViews,
+} from './column-data.ts';
+import { arrayTypeOf } from './record-batch.ts';
 
 /** The caller's part of a join. */
 export interface Joining {
@@ -24,7 +41,6 @@ export interface ColumnSpan {
   readonly length: number;
 }
 
-/** Returns the span of all rows. */
 export function wholeColumn(column: ColumnData): ColumnSpan {
   return { column, start: 0, length: column.length };
 }
@@ -34,8 +50,7 @@ export function joinColumns(type: DataType, spans: readonly ColumnSpan[], joinin
   const length = spans.reduce((sum, span) => sum + span.length, 0);
   if (DataType.isNull(type)) return { length, nullCount: length };
   const head = { length, ...joinValidity(spans, length, joining) };
-  if (DataType.isUtf8View(type) || DataType.isBinaryView(type))
-    return { ...head, ...joinViews(spans, length, joining) };
+  if (isViews(type)) return { ...head, ...joinViews(spans, length, joining) };
   if (DataType.isStruct(type)) {
     const members = type.children.map((_, i) => childSpans(spans, i, (row) => row));
     return { ...head, children: type.children.map((child, i) => joinColumns(typeOf(child), members[i], joining)) };
@@ -53,7 +68,7 @@ export function joinColumns(type: DataType, spans: readonly ColumnSpan[], joinin
     return { ...head, offsets, values: joinTexts(spans, Number(offsets[length]), joining) };
   }
   if (DataType.isBool(type)) return { ...head, values: joinBits(spans, length, bytesOf, joining) };
-  return { ...head, values: joinValues(spans, length, elementsPerRow(type), joining) };
+  return { ...head, values: joinValues(type, spans, length, joining) };
 }
 
 function childSpans(
@@ -144,10 +159,10 @@ function joinTexts(spans: readonly ColumnSpan[], bytes: number, joining: Joining
   return joined;
 }
 
-/** Copies the bytes of any element type into an array of the type of the first span. */
-function joinValues(spans: readonly ColumnSpan[], length: number, perRow: number, joining: Joining): Values {
-  const model = spans.find(({ column }) => column.values !== undefined)?.column.values ?? new Uint8Array(0);
-  const rowBytes = perRow * model.BYTES_PER_ELEMENT;
+function joinValues(type: DataType, spans: readonly ColumnSpan[], length: number, joining: Joining): Values {
+  const elements = arrayTypeOf(DataType.isDictionary(type) ? type.indices : type);
+  const perRow = elementsPerRow(type);
+  const rowBytes = perRow * elements.BYTES_PER_ELEMENT;
   const joined = joining.allocate(length * rowBytes);
   let at = 0;
   for (const { column, start, length: rows } of spans) {
@@ -156,23 +171,11 @@ function joinValues(spans: readonly ColumnSpan[], length: number, perRow: number
     joined.set(new Uint8Array(buffer, byteOffset + start * rowBytes, rows * rowBytes), at);
     at += rows * rowBytes;
   }
-  return arrayLike(model, joined.buffer);
-}
-
-function arrayLike(model: Values, buffer: ArrayBuffer): Values {
-  if (model instanceof Uint8Array) return new Uint8Array(buffer);
-  if (model instanceof Int8Array) return new Int8Array(buffer);
-  if (model instanceof Int16Array) return new Int16Array(buffer);
-  if (model instanceof Uint16Array) return new Uint16Array(buffer);
-  if (model instanceof Int32Array) return new Int32Array(buffer);
-  if (model instanceof Uint32Array) return new Uint32Array(buffer);
-  if (model instanceof Float32Array) return new Float32Array(buffer);
-  if (model instanceof Float64Array) return new Float64Array(buffer);
-  return model instanceof BigInt64Array ? new BigInt64Array(buffer) : new BigUint64Array(buffer);
+  return new elements(joined.buffer, 0, length * perRow);
 }
 
 /**
- * Joins the data buffers of all spans into one, so that the old ones can be freed. Copies only the values of the rows,
+ * Joins the data buffers of all spans into one, so the old ones can be freed. Copies only the values of the rows,
  * or the whole buffers if that is less because rows share bytes.
  */
 function joinViews(
@@ -198,4 +201,30 @@ function joinViews(
   let at = 0;
   for (const { views, move } of moves) at = move(views, joined, at);
   return { values, parts: total === 0 ? [] : [joined] };
+}
+
+/** Creates a column in which all rows are null. */
+export function nullColumn(type: DataType, length: number, allocate: Joining['allocate']): ColumnData {
+  if (DataType.isNull(type)) return { length, nullCount: length };
+  const head = { length, nullCount: length, ...(length > 0 && { validity: allocate(Math.ceil(length / 8)) }) };
+  const nulls = (child: DataType, rows: number): ColumnData => nullColumn(child, rows, allocate);
+  if (DataType.isStruct(type)) {
+    return { ...head, children: type.children.map((child) => nulls(typeOf(child), length)) };
+  }
+  if (DataType.isFixedSizeList(type)) {
+    return { ...head, children: [nulls(typeOf(type.children[0]), length * type.listSize)] };
+  }
+  if (isViews(type)) {
+    return { ...head, values: allocate(VIEW_BYTES * length), parts: [] };
+  }
+  if (isListWithOffsets(type) || isBytesWithOffsets(type)) {
+    const { buffer } = allocate((isWide(type) ? 8 : 4) * (length + 1));
+    const offsets = isWide(type) ? new BigInt64Array(buffer) : new Int32Array(buffer);
+    const [item] = type.children ?? [];
+    return { ...head, offsets, ...(item ? { children: [nulls(typeOf(item), 0)] } : { values: new Uint8Array(0) }) };
+  }
+  if (DataType.isBool(type)) return { ...head, values: allocate(Math.ceil(length / 8)) };
+  const elements = arrayTypeOf(DataType.isDictionary(type) ? type.indices : type);
+  const count = length * elementsPerRow(type);
+  return { ...head, values: new elements(allocate(count * elements.BYTES_PER_ELEMENT).buffer, 0, count) };
 }

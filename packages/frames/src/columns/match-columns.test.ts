@@ -23,7 +23,7 @@ import {
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { columnInfo } from '../column-types.ts';
-import { createRecordBatch } from './create-record-batch.ts';
+import { createRecordBatch } from './record-batch.ts';
 import { matchColumns } from './match-columns.ts';
 
 const listOf = (type: DataType): DataType => new List(new Field('item', type, true));

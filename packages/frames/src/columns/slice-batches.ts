@@ -1,10 +1,10 @@
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
-import { type Data, type RecordBatch, Schema } from 'apache-arrow';
-import type { FrameStream } from '../frame-stream.ts';
+import { Data, DataType, type RecordBatch, Schema } from 'apache-arrow';
+import type { FrameStream } from '../streams.ts';
 import type { ReadOptions } from '../store.ts';
-import { createRecordBatch } from './create-record-batch.ts';
-import { sliceData } from './slice-data.ts';
+import { sliceBits } from './column-data.ts';
+import { createRecordBatch, offsetsOf, valueBytes, valuesOf } from './record-batch.ts';
 
 /** A selection of columns, in order. */
 export interface SelectedColumns {
@@ -14,7 +14,7 @@ export interface SelectedColumns {
 }
 
 /** A selection of rows and columns. */
-export interface Slice extends SelectedColumns {
+interface Slice extends SelectedColumns {
   readonly offset: number;
   readonly limit: number;
   readonly signal: AbortSignal | undefined;
@@ -57,50 +57,36 @@ export async function* sliceBatches(
   batches: Iterable<RecordBatch> | AsyncIterable<RecordBatch>,
   slice: Slice,
 ): AsyncGenerator<RecordBatch> {
-  if (slice.limit <= 0) return;
-  const cut = createCutter(slice);
+  let skip = slice.offset;
+  let left = slice.limit;
+  if (left <= 0) return;
+  /** Returns the selected part of the next batch, if any. */
+  function cut(batch: RecordBatch): RecordBatch | undefined {
+    slice.signal?.throwIfAborted();
+    if (skip >= batch.numRows) {
+      skip -= batch.numRows;
+      return undefined;
+    }
+    const length = Math.min(batch.numRows - skip, left);
+    const part = sliceBatch(batch, skip, length, slice);
+    left -= length;
+    skip = 0;
+    return part;
+  }
   if (Symbol.iterator in batches) {
     // No await per batch: the rows may be in the last of many.
     for (const batch of batches) {
-      const part = cut.next(batch);
+      const part = cut(batch);
       if (part) yield part;
-      if (cut.isDone()) return;
+      if (left <= 0) return;
     }
     return;
   }
   for await (const batch of batches) {
-    const part = cut.next(batch);
+    const part = cut(batch);
     if (part) yield part;
-    if (cut.isDone()) return;
+    if (left <= 0) return;
   }
-}
-
-/** Slices consecutive batches. */
-interface Cutter {
-  /** Returns the selected part of the next batch, if any. */
-  next(batch: RecordBatch): RecordBatch | undefined;
-  /** Whether later batches have no selected rows. */
-  isDone(): boolean;
-}
-
-function createCutter(slice: Slice): Cutter {
-  let skip = slice.offset;
-  let left = slice.limit;
-  return {
-    next(batch) {
-      slice.signal?.throwIfAborted();
-      if (skip >= batch.numRows) {
-        skip -= batch.numRows;
-        return undefined;
-      }
-      const length = Math.min(batch.numRows - skip, left);
-      const part = sliceBatch(batch, skip, length, slice);
-      left -= length;
-      skip = 0;
-      return part;
-    },
-    isDone: () => left <= 0,
-  };
 }
 
 function sliceBatch(
@@ -114,4 +100,62 @@ function sliceBatch(
   const wanted = indices ? indices.map((index) => all[index]) : all;
   const children = length === batch.numRows ? [...wanted] : wanted.map((data) => sliceData(data, offset, length));
   return createRecordBatch(schema, length, children);
+}
+
+/**
+ * Returns a range of rows of a column. Values are not copied; bits are if the range is not aligned to a byte, and so
+ * are the offsets of lists. Thus every slice starts at row 0 and its lists at item 0: apache-arrow misreads view and
+ * null columns with another offset.
+ */
+export function sliceData(data: Data, start: number, length: number): Data {
+  const { type, dictionary, variadicBuffers } = data;
+  if (DataType.isNull(type)) return new Data(type, 0, length, length);
+  // Frames have no unions. The small metadata tables that have one are sent whole.
+  if (DataType.isUnion(type)) return data.slice(start, length);
+  const hasNulls = data.nullCount > 0;
+  const isWhole = length === data.length;
+  const validity = hasNulls ? sliceBits(data.nullBitmap, data.offset + start, length) : new Uint8Array(0);
+  const { offsets, children } = sliceChildren(data, start, length);
+  return new Data(
+    type,
+    0,
+    length,
+    isWhole ? data.nullCount : hasNulls ? -1 : 0,
+    [offsets, sliceValues(data, start, length), validity],
+    children,
+    dictionary,
+    variadicBuffers,
+  );
+}
+
+/** Text is addressed by offsets, so its bytes stay unchanged. */
+function sliceValues(data: Data, start: number, length: number): Data['values'] {
+  const { type, stride } = data;
+  if (data.values === undefined || data.valueOffsets !== undefined) return data.values;
+  if (DataType.isBool(type)) return sliceBits(valueBytes(data), data.offset + start, length);
+  return valuesOf(data).subarray(stride * start, stride * (start + length));
+}
+
+type Offsets = Int32Array | BigInt64Array;
+
+function sliceChildren(data: Data, start: number, length: number): { offsets?: Offsets; children: Data[] } {
+  const { type, children, stride } = data;
+  if (data.valueOffsets === undefined) {
+    const perRow = DataType.isFixedSizeList(type) ? stride : 1;
+    return { children: children.map((child) => sliceData(child, perRow * start, perRow * length)) };
+  }
+  const offsets = offsetsOf(data).subarray(start, start + length + 1);
+  if (children.length === 0) return { offsets, children: [] };
+  const first = Number(offsets[0]);
+  const items = Number(offsets[length]) - first;
+  return { offsets: rebased(offsets), children: children.map((child) => sliceData(child, first, items)) };
+}
+
+function rebased(offsets: Offsets): Offsets {
+  if (offsets instanceof Int32Array) {
+    const [first] = offsets;
+    return first === 0 ? offsets : offsets.map((offset) => offset - first);
+  }
+  const [first] = offsets;
+  return first === 0n ? offsets : offsets.map((offset) => offset - first);
 }

@@ -3,14 +3,11 @@ import * as arrow from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { byTier } from '../../../../test/tier.ts';
 import { encodeArrowStream } from '../encode/arrow-stream.ts';
-import { encodeCsv } from '../encode/csv.ts';
-import { encodeJsonTable } from '../encode/json-table.ts';
-import { encodeNdjson } from '../encode/ndjson.ts';
-import type { FrameStream } from '../frame-stream.ts';
-import { parseHandle } from '../handle.ts';
+import { encodeCsv, encodeJsonTable, encodeNdjson } from '../encode/row-formats.ts';
+import type { FrameStream } from '../streams.ts';
+import { parseHandle, type ReadOptions, type Store } from '../store.ts';
 import { createMemoryStore } from '../memory-store/memory-store.ts';
 import { createReadOnlyStore, type ReadOnlyFrame } from '../memory-store/read-only-store.ts';
-import type { ReadOptions, Store } from '../store.ts';
 import { bytesOf, longFrame, readRows, SAMPLE_FRAMES, streamOfSample } from '../testing/index.ts';
 import { adoptBatch, adoptSchema, streamFromTable } from './adopt-batch.ts';
 

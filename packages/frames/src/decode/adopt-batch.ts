@@ -1,21 +1,19 @@
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import { Data, DataType, type RecordBatch, type Schema, type Table, Vector } from 'apache-arrow';
-import { typeOf, valueTypeOf } from '../arrow-types.ts';
-import { columnInfo } from '../column-types.ts';
-import { arrayTypeOf, chunksOf, offsetsOf, valuesOf } from '../columns/arrow-data.ts';
-import type { Values } from '../columns/column-data.ts';
-import { createRecordBatch } from '../columns/create-record-batch.ts';
-import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
-import { areWholeDays, DATE_HINT, isDate64, isWholeDay } from './check-values.ts';
-import { decodeSchema } from './arrow/arrow-schema.ts';
-import { encodeSchema } from './arrow/arrow-schema-message.ts';
+import { columnInfo, typeOf, valueTypeOf } from '../column-types.ts';
+import { arrayTypeOf, chunksOf, createRecordBatch, offsetsOf, valuesOf } from '../columns/record-batch.ts';
+import { isListWithOffsets, type Values } from '../columns/column-data.ts';
+import { type FrameStream, streamOfBatches } from '../streams.ts';
+import { areWholeDays, DATE_HINT, isDate64, isWholeDay } from './arrow/batch-columns.ts';
+import { decodeSchema } from './arrow/read-schema.ts';
+import { encodeSchema } from './arrow/write-schema.ts';
 
-// A program can have a second copy of apache-arrow: another version, that of a linked package, or the one that `require`
+// A program can have a second copy of apache-arrow: another version, that of a linked package, or the one `require`
 // loads. The library dispatches by `instanceof`, so it writes the columns of another copy without their buffers.
 
 /**
- * Returns a schema of this copy of apache-arrow: the same one if it is, else an equal one. A type that the server does not
+ * Returns a schema of this copy of apache-arrow: the same one if it is, else an equal one. A type the server does not
  * support is `invalid_data`.
  */
 export function adoptSchema(schema: Schema): Schema {
@@ -119,7 +117,7 @@ function checkDates(column: string, data: Data | undefined): void {
   }
 }
 
-/** Whether a column contains a date64 value that is not a whole day; perhaps only the unused value of a null. */
+/** True if a column contains a date64 value that is not a whole day; perhaps only the unused value of a null. */
 function hasBrokenDate(data: Data): boolean {
   const type = typeOf(data);
   if (isDate64(type)) return !areWholeDays(datesOf(data));
@@ -155,8 +153,7 @@ type Inside = readonly (readonly [part: Data, from: number, to: number])[];
 function insideOf(type: DataType, data: Data, row: number): Inside {
   const parts: readonly Data[] = data.children;
   if (DataType.isDictionary(type)) return inDictionary(chunksOf(data.dictionary), Number(valuesOf(data)[row]));
-  const hasOffsets = DataType.isList(type) || DataType.isLargeList(type) || DataType.isMap(type);
-  const offsets = hasOffsets ? offsetsOf(data) : undefined;
+  const offsets = isListWithOffsets(type) ? offsetsOf(data) : undefined;
   const perRow = DataType.isFixedSizeList(type) ? type.listSize : 1;
   const startOf = (at: number): number => (offsets ? Number(offsets[at]) : at * perRow);
   return parts.map((part) => [part, startOf(row), startOf(row + 1)]);

@@ -1,13 +1,20 @@
+import { ServiceError } from '@svc/errors';
 import type { RecordBatch, Schema } from 'apache-arrow';
 import type { ByteBudget } from '../byte-budget.ts';
-import type { FrameStream } from '../frame-stream.ts';
+import type { FrameStream } from '../streams.ts';
 import { decodeArrowResult } from './arrow/arrow-decoder.ts';
-import { decodeSchema, schemaFromResult } from './arrow/arrow-schema.ts';
-import { type ByteInput, createByteInput, type DecodeSteps, type FramePart } from './decode-steps.ts';
+import { decodeSchema, schemaFromResult } from './arrow/read-schema.ts';
+import {
+  type ByteInput,
+  createByteInput,
+  createFrameAssembler,
+  type DecodeSteps,
+  type FrameAssembler,
+  type FramePart,
+  transfer,
+} from './decode-steps.ts';
 import { decodeNdjson } from './json/json-decoder.ts';
 import { createFrameBudget } from './limits.ts';
-import { createFrameAssembler } from './worker/frame-assembler.ts';
-import { transfer } from './worker/transfer.ts';
 
 /** Options of `decodeArrowHere`. */
 export interface DecodeHereOptions {
@@ -16,7 +23,7 @@ export interface DecodeHereOptions {
 }
 
 /**
- * Decodes an Arrow stream in the calling thread: for the results of a server that the operator chose. Uploads of clients go
+ * Decodes an Arrow stream in the calling thread: for the results of a server the operator chose. Uploads of clients go
  * through `Decoders`, which can end a decoder. Resolves when the schema is known. Columns with the same name get numbers.
  * The next bytes are read only when the batches before them were taken.
  */
@@ -28,7 +35,7 @@ export function decodeArrowHere(
 }
 
 /**
- * Creates a frame of one row from JSON values and the columns that they are for; the values are converted as those of an
+ * Creates a frame of one row from JSON values and the columns they are for; the values are converted as those of an
  * upload. A value that does not fit is `invalid_data`.
  */
 export function decodeRowHere(schema: Schema, values: readonly unknown[]): Promise<FrameStream> {
@@ -97,4 +104,45 @@ async function decodeHere(
     await chunks.return?.();
     throw error;
   }
+}
+
+/**
+ * Decodes the result of a query that another engine sends in pieces: each is a complete Arrow IPC stream, all with the
+ * same schema. Nothing about the bytes is trusted.
+ */
+export interface ResultDecoder {
+  /** The columns, known after the first piece. */
+  readonly schema: Schema | undefined;
+  /** Decodes a piece, given in chunks. Malformed bytes are `invalid_data`, too many are `out_of_memory`. */
+  decode(chunks: readonly Uint8Array[]): RecordBatch[];
+}
+
+/** Creates a decoder of pieces that need at most `maxBytes` of memory each. */
+export function createResultDecoder(maxBytes: number): ResultDecoder {
+  let first: { readonly message: Uint8Array; readonly assembler: FrameAssembler } | undefined;
+
+  function assemble(part: FramePart): RecordBatch | undefined {
+    if (part.kind !== 'schema') return first?.assembler.add(part);
+    first ??= { message: part.message, assembler: createFrameAssembler(schemaFromResult(part.message)) };
+    if (Buffer.compare(first.message, part.message) === 0) return undefined;
+    throw new ServiceError('invalid_data', 'A later piece of the Arrow data has another schema than the first.');
+  }
+
+  return {
+    get schema() {
+      return first?.assembler.schema;
+    },
+    decode(chunks) {
+      const input = createByteInput();
+      for (const chunk of chunks) input.push(chunk);
+      input.end();
+      const batches: RecordBatch[] = [];
+      for (const step of decodeArrowResult(input, createFrameBudget(maxBytes))) {
+        if (step.kind === 'working' || step.kind === 'more' || step.kind === 'again') continue;
+        const batch = assemble(step);
+        if (batch !== undefined) batches.push(batch);
+      }
+      return batches;
+    },
+  };
 }

@@ -6,13 +6,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { FrameStream } from '../frame-stream.ts';
+import type { FrameStream } from '../streams.ts';
 import { createDecoders, type Decoders, type DecodersOptions } from './decoders.ts';
-import { createFrameAssembler } from './worker/frame-assembler.ts';
-import { createMemoryShares } from './worker/memory-shares.ts';
-import { createWorkerLink } from './worker/worker-link.ts';
+import { createFrameAssembler } from './decode-steps.ts';
+import { createMemoryShares } from './limits.ts';
+import { createWorkerLink } from './worker/worker-pool.ts';
 
-vi.mock('./worker/frame-assembler.ts', { spy: true });
+vi.mock('./decode-steps.ts', { spy: true });
 
 let decoders: Decoders;
 let started = 0;

@@ -1,14 +1,19 @@
 import type { RecordBatch, Schema } from 'apache-arrow';
 import type { DecodedFormat, DecodeOptions, FileBody } from '../encoding.ts';
-import type { FrameStream } from '../frame-stream.ts';
-import { decodeSchema } from './arrow/arrow-schema.ts';
-import { targetMessage } from './json/json-target.ts';
-import { createYield } from './lines/create-yield.ts';
-import { resolveUnions } from './unions/resolve-unions.ts';
-import { unionsAsStructs } from './unions/union-schema.ts';
-import { type BodyReader, createBodyReader, createFileReader, NO_MORE } from './worker/body-reader.ts';
-import { createDecodeSession, type DecodeSession } from './worker/decode-session.ts';
-import { createFrameAssembler } from './worker/frame-assembler.ts';
+import type { FrameStream } from '../streams.ts';
+import { decodeSchema } from './arrow/read-schema.ts';
+import { targetMessage } from './json/json-column.ts';
+import { createYield } from '../async.ts';
+import { resolveUnions, unionsAsStructs } from './unions.ts';
+import {
+  type BodyReader,
+  createBodyReader,
+  createDecodeSession,
+  createFileReader,
+  type DecodeSession,
+  NO_MORE,
+} from './worker/decode-session.ts';
+import { createFrameAssembler } from './decode-steps.ts';
 import type { WorkerRequest } from './worker/worker-messages.ts';
 import { createWorkerPool } from './worker/worker-pool.ts';
 
@@ -27,7 +32,7 @@ export interface DecodersOptions {
 }
 
 /**
- * Decodes untrusted bytes in worker threads, so that a decoder that hangs or crashes fails only one upload. Workers
+ * Decodes untrusted bytes in worker threads, so a decoder that hangs or crashes fails only one upload. Workers
  * start on demand. Two are kept for later bodies, and others for a few seconds; an idle worker does not keep the process
  * alive.
  */
@@ -68,7 +73,7 @@ export function createDecoders(decoders: DecodersOptions = {}): Decoders {
         // Wait for the first chunk before acquiring a worker: a client that trickles a small body does not hold one.
         const first = await reader.next();
         const link = await pool.acquire(signal, { isShort: whole !== undefined, source });
-        session = createDecodeSession({ pool, link, reader, first, signal });
+        session = createDecodeSession(pool, link, reader, first, signal);
         const given = {
           ...('path' in body && { path: body.path }),
           ...(whole && { whole }),
@@ -136,7 +141,7 @@ const MAX_REMEMBERED_BYTES = 16 * 1024;
 let last: { readonly message: Uint8Array; readonly schema: Schema } | undefined;
 
 /**
- * Decodes a schema. A client that appends sends the same message again and again: it gets the same object, so that what
+ * Decodes a schema. A client that appends sends the same message again and again: it gets the same object, so what
  * others remember of a schema is found.
  */
 export function rememberedSchema(message: Uint8Array): Schema {

@@ -1,6 +1,6 @@
 import { Field, Float64, Int32, Schema, Utf8 } from 'apache-arrow';
 import { expect, test } from 'vitest';
-import { encodeSchema } from './arrow/arrow-schema-message.ts';
+import { encodeSchema } from './arrow/write-schema.ts';
 import { rememberedSchema } from './decoders.ts';
 
 const schemaOf = (...names: readonly string[]): Schema =>

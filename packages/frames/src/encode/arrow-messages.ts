@@ -10,16 +10,23 @@ import {
   Vector,
 } from 'apache-arrow';
 import { VectorAssembler } from 'apache-arrow/visitor/vectorassembler';
-import { hasDictionary } from '../arrow-types.ts';
-import { valueBytes } from '../columns/arrow-data.ts';
-import { createRecordBatch } from '../columns/create-record-batch.ts';
-import { sliceData } from '../columns/slice-data.ts';
-import { moveValues, partBytes, usedBytes, VIEW_BYTES, viewWords } from '../columns/views.ts';
-import { encodeSchema } from '../decode/arrow/arrow-schema-message.ts';
-import { createYield } from '../decode/lines/create-yield.ts';
-import type { FrameStream } from '../frame-stream.ts';
-import type { ArrowMessage } from './arrow-message.ts';
-import { createKeptMessages } from './kept-messages.ts';
+import { hasDictionary } from '../column-types.ts';
+import { isViews, moveValues, partBytes, usedBytes, VIEW_BYTES, viewWords } from '../columns/column-data.ts';
+import { createRecordBatch, valueBytes } from '../columns/record-batch.ts';
+import { sliceData } from '../columns/slice-batches.ts';
+import { encodeSchema } from '../decode/arrow/write-schema.ts';
+import { createYield } from '../async.ts';
+import type { FrameStream } from '../streams.ts';
+
+/** One Arrow IPC message. */
+export interface ArrowMessage {
+  readonly kind: 'schema' | 'dictionary' | 'batch';
+  /** The flatbuffer header, without the prefix and padding of a stream. */
+  readonly header: Uint8Array;
+  /** The body in order: the buffers of the batch, not copied, and padding. */
+  readonly body: readonly Uint8Array[];
+  readonly bodyLength: number;
+}
 
 /** The same schema is stored, described and sent, and thousands of columns take 20 ms each time. */
 const schemaMessages = new WeakMap<Schema, ArrowMessage>();
@@ -32,8 +39,6 @@ export function encodeArrowSchema(schema: Schema): ArrowMessage {
   schemaMessages.set(schema, message);
   return message;
 }
-
-const keptMessages = createKeptMessages();
 
 /**
  * Encodes a frame as Arrow IPC messages: the schema, then dictionaries and batches. Batches of more than about 2 MiB
@@ -92,7 +97,7 @@ export async function* encodeArrowMessages(source: FrameStream): AsyncGenerator<
 
 /** The columns between two checks of the clock: these take about a millisecond. */
 const COLUMNS_A_TURN = 100;
-/** With the last one, of up to half as much again, below the 4 MiB that many gRPC clients accept by default. */
+/** With the last one, of up to half as much again, below the 4 MiB many gRPC clients accept by default. */
 const BATCH_BYTES = 2 * 1024 * 1024;
 /** A few short rows say little about the next ones. */
 const MAX_GROWTH = 8;
@@ -251,10 +256,9 @@ function createCompactData(): CompactData {
   /** Compacts the dictionaries and views of a slice. */
   function tidied(slice: Data): Data {
     const { type, length, nullCount, nullBitmap, children, dictionary } = slice;
-    const isViews = DataType.isUtf8View(type) || DataType.isBinaryView(type);
-    const isPlain = children.length === 0 && dictionary === undefined && !isViews;
+    const isPlain = children.length === 0 && dictionary === undefined && !isViews(type);
     if (isPlain || DataType.isUnion(type)) return slice;
-    const views = isViews ? compactViews(slice) : undefined;
+    const views = isViews(type) ? compactViews(slice) : undefined;
     return new Data(
       type,
       0,
@@ -286,3 +290,82 @@ function compactViews(slice: Data): { readonly values: Uint8Array; readonly part
   moveValues({ ...views, words: viewWords(moved) }, own, 0);
   return { values: moved, parts: used === 0 ? [] : [own] };
 }
+
+/** The messages of batches that are encoded again and again: those of frames in memory. */
+export interface KeptMessages {
+  /** The estimated size of what is kept. */
+  readonly bytes: number;
+  /** Returns the messages of a batch, if they are kept. */
+  get(batch: RecordBatch): readonly ArrowMessage[] | undefined;
+  /** Starts to keep a batch that is encoded for the second time or later. A batch from disk is never seen again. */
+  begin(batch: RecordBatch): MessageKeeper | undefined;
+}
+
+/** Takes the messages of one batch. */
+interface MessageKeeper {
+  add(message: ArrowMessage): void;
+  /** Keeps what was added, if it is not too large. Call it after the last message. */
+  end(): void;
+}
+
+const MAX_BYTES = 32 * 1024 * 1024;
+/** The size of a view of memory, and its place in an array. */
+const PART_BYTES = 112;
+
+/** Creates an empty store of at most `maxBytes`. Its messages are freed with their batches. */
+export function createKeptMessages(maxBytes: number = MAX_BYTES): KeptMessages {
+  const seen = new WeakSet<RecordBatch>();
+  const kept = new WeakMap<RecordBatch, readonly ArrowMessage[]>();
+  let total = 0;
+  const freed = new FinalizationRegistry<number>((bytes) => {
+    total -= bytes;
+  });
+
+  function keeperOf(batch: RecordBatch): MessageKeeper {
+    const own = buffersOf(batch.data);
+    let messages: ArrowMessage[] | undefined = [];
+    let bytes = 0;
+    return {
+      add(message) {
+        bytes += sizeOf(message, own);
+        // For good: there may be room again before the last message, but then the first ones would be missing.
+        if (total + bytes > maxBytes) messages = undefined;
+        messages?.push(message);
+      },
+      end() {
+        // Another reader may have been faster.
+        if (messages === undefined || total + bytes > maxBytes || kept.has(batch)) return;
+        kept.set(batch, messages);
+        total += bytes;
+        freed.register(batch, bytes);
+      },
+    };
+  }
+
+  return {
+    get bytes() {
+      return total;
+    },
+    get: (batch) => kept.get(batch),
+    begin(batch) {
+      if (seen.has(batch)) return keeperOf(batch);
+      seen.add(batch);
+      return undefined;
+    },
+  };
+}
+
+/** Estimates what a message needs besides the memory of its batch. */
+function sizeOf({ header, body }: ArrowMessage, own: ReadonlySet<ArrayBufferLike>): number {
+  const copied = body.filter((part) => !own.has(part.buffer)).reduce((sum, part) => sum + part.length, 0);
+  return header.length + copied + PART_BYTES * (body.length + 1);
+}
+
+function buffersOf({ valueOffsets, values, nullBitmap, variadicBuffers, children }: Data): Set<ArrayBufferLike> {
+  const views: readonly (ArrayBufferView | undefined)[] = [valueOffsets, values, nullBitmap, ...variadicBuffers];
+  const buffers = new Set(views.flatMap((view) => (view === undefined ? [] : [view.buffer])));
+  for (const child of children) for (const buffer of buffersOf(child)) buffers.add(buffer);
+  return buffers;
+}
+
+const keptMessages = createKeptMessages();

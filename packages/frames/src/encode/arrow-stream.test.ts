@@ -1,5 +1,6 @@
 import {
   Bool,
+  DataType,
   Dictionary,
   Field,
   Int32,
@@ -9,10 +10,11 @@ import {
   RecordBatchReader,
   Schema,
   Struct,
-  type Table,
+  Table,
   Table as ArrowTable,
   tableFromArrays,
   tableFromIPC,
+  tableToIPC,
   TimestampMicrosecond,
   Utf8,
   Utf8View,
@@ -20,13 +22,14 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
+import { byTier } from '../../../../test/tier.ts';
 import { streamFromTable } from '../decode/adopt-batch.ts';
-import { streamOfBatches } from '../frame-stream.ts';
+import { streamOfBatches } from '../streams.ts';
 import { bytesOf, chunksOf } from '../testing/bytes-of.ts';
 import { views } from '../testing/column-builders.ts';
-import { spoiltFrame } from '../testing/spoilt-frame.ts';
-import { encodeArrowStream } from './arrow-stream.ts';
-import { byTier } from '../../../../test/tier.ts';
+import { streamOfSample } from '../testing/sample-frame.ts';
+import { longFrame, SAMPLE_FRAMES, spoiltFrame } from '../testing/sample-frames.ts';
+import { encodeArrowFile, encodeArrowStream } from './arrow-stream.ts';
 
 const encode = (table: Table) => chunksOf(encodeArrowStream(streamFromTable(table)));
 const values = (table: Table) => table.toArray().map((row) => JSON.parse(JSON.stringify(row, bigintText)));
@@ -240,5 +243,41 @@ describe('an Arrow stream', () => {
     expect(taken).toBe(0);
     await chunks.return();
     expect(isEnded).toBe(true);
+  });
+});
+
+const hasDictionary = ({ fields }: { fields: readonly { type: DataType }[] }): boolean =>
+  fields.some(({ type }) => DataType.isDictionary(type));
+
+describe('an Arrow file', () => {
+  test.each(SAMPLE_FRAMES.filter((sample) => !hasDictionary(streamOfSample(sample).schema)))(
+    'of $name has the batches of the stream',
+    async (sample) => {
+      const stream = await bytesOf(encodeArrowStream(streamOfSample(sample)));
+      const file = await bytesOf(encodeArrowFile(streamOfSample(sample)));
+      expect(Buffer.from(file.subarray(0, 8)).toString('latin1')).toBe('ARROW1\0\0');
+      expect(Buffer.from(file.subarray(-6)).toString('latin1')).toBe('ARROW1');
+      const messages = Buffer.from(file.subarray(8, 8 + stream.length));
+      expect(messages.equals(stream)).toBe(true);
+      const read = tableFromIPC(file);
+      expect(Buffer.from(tableToIPC(read, 'stream')).equals(tableToIPC(tableFromIPC(stream), 'stream'))).toBe(true);
+    },
+  );
+
+  test('has a footer that finds each batch', async () => {
+    const bytes = await bytesOf(encodeArrowFile(longFrame(400_000, { batchRows: 100_000 })));
+    const reader = RecordBatchReader.from(bytes);
+    if (!reader.isFile()) throw new Error('It is not a file.');
+    reader.open();
+    expect(reader.numRecordBatches).toBe(4);
+    expect(reader.readRecordBatch(2)?.getChildAt(0)?.get(0)).toBe(200_000n);
+  });
+
+  test('keeps a dictionary that all batches share', async () => {
+    const [batch] = new Table({ s: vectorFromArray(['a', 'b', null, 'a'], new Dictionary(new Utf8(), new Int32())) })
+      .batches;
+    const symbols = new Table([batch, batch].flatMap((one) => one ?? []));
+    const bytes = await bytesOf(encodeArrowFile(streamFromTable(symbols)));
+    expect(tableFromIPC(bytes).toArray().map(String)).toEqual(symbols.toArray().map(String));
   });
 });

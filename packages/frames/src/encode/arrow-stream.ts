@@ -1,8 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
-import type { FrameStream } from '../frame-stream.ts';
-import type { ArrowMessage } from './arrow-message.ts';
-import { encodeArrowMessages } from './arrow-messages.ts';
-import type { ChunkOptions } from './encode-rows.ts';
+import { ServiceError } from '@svc/errors';
+import type { Schema } from 'apache-arrow';
+import { type ArrowHeader, readArrowHeader } from '../decode/arrow/flatbuffer.ts';
+import { encodeFooter, type FileBlock } from '../decode/arrow/write-schema.ts';
+import type { FrameStream } from '../streams.ts';
+import { type ArrowMessage, encodeArrowMessages } from './arrow-messages.ts';
+import type { ChunkOptions } from './row-formats.ts';
 
 /**
  * Encodes a frame as an Arrow IPC stream, in chunks of at most 256 KiB. Batches of more than about 2 MiB are split. One
@@ -17,7 +20,7 @@ export function encodeArrowStream(
 }
 
 /** What surrounds the messages of a frame in a format. */
-export interface MessageFraming {
+interface MessageFraming {
   begin(): readonly Uint8Array[];
   /** Called with each message and the length of its encapsulated header. */
   message(message: ArrowMessage, headerBytes: number): void;
@@ -25,7 +28,7 @@ export interface MessageFraming {
 }
 
 /** Encodes the messages of a frame in chunks. */
-export async function* encodeMessages(
+async function* encodeMessages(
   source: FrameStream,
   { reuseBuffers = false }: ChunkOptions,
   framing: MessageFraming,
@@ -117,4 +120,66 @@ function createChunks(reuseBuffers: boolean): (parts: readonly Uint8Array[]) => 
     }
     yield* flush();
   };
+}
+
+const MAGIC = Buffer.from('ARROW1');
+/** The magic at the start is padded, so messages are aligned. */
+const HEAD = Buffer.concat([MAGIC, Buffer.alloc(2)]);
+
+/**
+ * Encodes a frame as an Arrow IPC file: the messages of a stream, and a footer with their positions. Each column must keep
+ * its dictionary for all batches, because a file cannot replace one. Chunks are as in `encodeArrowStream`.
+ */
+export function encodeArrowFile(
+  source: FrameStream,
+  options: ChunkOptions = {},
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const blocks = { dictionary: new Array<FileBlock>(), batch: new Array<FileBlock>() };
+  let position = HEAD.length;
+  return encodeMessages(source, options, {
+    begin: () => [HEAD],
+    message({ kind, bodyLength }, headerBytes) {
+      if (kind !== 'schema') blocks[kind].push({ start: position, headerBytes, bodyBytes: bodyLength });
+      position += headerBytes + bodyLength;
+    },
+    end: () => [END_OF_STREAM, ...footerOf(source.schema, blocks.batch, blocks.dictionary)],
+  });
+}
+
+function footerOf(schema: Schema, batches: FileBlock[], dictionaries: FileBlock[]): readonly Uint8Array[] {
+  const footer = encodeFooter(schema, batches, dictionaries);
+  const length = Buffer.alloc(4);
+  length.writeInt32LE(footer.length);
+  return [footer, length, MAGIC];
+}
+
+/** An Arrow message whose header and body were sent apart, as Flight does. */
+export interface SplitMessage {
+  readonly dataHeader: Uint8Array;
+  readonly dataBody: Uint8Array;
+}
+
+/** Joins messages to an Arrow IPC stream, without copying their bodies. Messages without a header are skipped. */
+export async function* joinArrowMessages(
+  messages: AsyncIterable<SplitMessage>,
+  onMessage: (header: ArrowHeader) => void = () => undefined,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const { dataHeader, dataBody } of messages) {
+    if (dataHeader.length === 0) continue;
+    const header = readArrowHeader(dataHeader);
+    // Otherwise the next message would be read as the rest of a body that is too short.
+    if (dataBody.length !== header.bodyLength) throw wrongLength(dataBody.length, header.bodyLength);
+    onMessage(header);
+    yield encapsulate(dataHeader);
+    if (dataBody.length > 0) yield dataBody;
+  }
+  yield END_OF_STREAM;
+}
+
+function wrongLength(bytes: number, expected: number): ServiceError {
+  return new ServiceError(
+    'invalid_data',
+    `A message of the Arrow data has a body of ${bytes} bytes, but its header says ${expected}.`,
+    { hint: 'Send the complete body of each message, including its padding.' },
+  );
 }

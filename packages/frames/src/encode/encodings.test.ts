@@ -1,9 +1,7 @@
 import { SLOW } from '../../../../test/tier.ts';
 import { encodingContract } from '../testing/encoding-contract.ts';
 import { encodeArrowStream } from './arrow-stream.ts';
-import { encodeCsv } from './csv.ts';
-import { encodeJsonTable } from './json-table.ts';
-import { encodeNdjson } from './ndjson.ts';
+import { encodeCsv, encodeJsonTable, encodeNdjson } from './row-formats.ts';
 
 encodingContract('json', (source) => encodeJsonTable(source, { query: 'q' }), { otherForms: SLOW });
 encodingContract('ndjson', encodeNdjson, { otherForms: SLOW });

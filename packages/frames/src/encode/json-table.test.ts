@@ -35,10 +35,10 @@ import {
 } from 'apache-arrow';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
+import { type FrameStream, streamOfBatches } from '../streams.ts';
 import { bytesOf } from '../testing/bytes-of.ts';
 import { longFrame } from '../testing/sample-frames.ts';
-import { encodeJsonTable, type JsonTableOptions } from './json-table.ts';
+import { encodeJsonTable, type JsonTableOptions } from './row-formats.ts';
 
 async function encode(stream: FrameStream, options: Partial<JsonTableOptions> = {}): Promise<string> {
   const bytes = await bytesOf(encodeJsonTable(stream, { query: 'q', ...options }));

@@ -21,7 +21,7 @@ import {
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { runs } from '../../../../test/tier.ts';
-import { createRecordBatch } from '../columns/create-record-batch.ts';
+import { createRecordBatch } from '../columns/record-batch.ts';
 import * as build from '../testing/column-builders.ts';
 import { SAMPLE_FRAMES } from '../testing/sample-frames.ts';
 import { createObjectText, createRecordText, recordColumn } from './columns/column.ts';

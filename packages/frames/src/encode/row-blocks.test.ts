@@ -4,10 +4,8 @@ import { runs } from '../../../../test/tier.ts';
 import { sliceStream } from '../columns/slice-batches.ts';
 import { bytesOf } from '../testing/bytes-of.ts';
 import { streamOfSample } from '../testing/sample-frame.ts';
-import { longFrame, SAMPLE_FRAMES } from '../testing/sample-frames.ts';
-import { spoiltFrame } from '../testing/spoilt-frame.ts';
-import { encodeJsonTable } from './json-table.ts';
-import { encodeRowBlocks, jsonTableOf } from './row-blocks.ts';
+import { longFrame, SAMPLE_FRAMES, spoiltFrame } from '../testing/sample-frames.ts';
+import { encodeJsonTable, encodeRowBlocks, jsonTableOf } from './row-formats.ts';
 
 const OPTIONS = { query: 'handle:x', quoteLargeNum: false, blockRows: 4, maxBlockBytes: 1e6 };
 

@@ -1,3 +1,4 @@
+import { TYPE_METADATA_KEY } from '@svc/arrow';
 import {
   DateDay,
   Decimal,
@@ -15,18 +16,14 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
-import { TYPE_METADATA_KEY } from '../column-types.ts';
-import { createRecordBatch } from '../columns/create-record-batch.ts';
+import { createRecordBatch } from '../columns/record-batch.ts';
 import { streamFromTable } from '../decode/adopt-batch.ts';
-import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
+import { type FrameStream, streamOfBatches } from '../streams.ts';
 import { bytesOf, chunksOf } from '../testing/bytes-of.ts';
 import { bytes, decimals, dictionaryOf, listsOf, longs, numbers } from '../testing/column-builders.ts';
 import { frameOfColumns, NULL, sampleColumn, streamOfSample } from '../testing/sample-frame.ts';
 import { longFrame } from '../testing/sample-frames.ts';
-import { encodeCsv } from './csv.ts';
-import type { ChunkOptions } from './encode-rows.ts';
-import { encodeJsonTable } from './json-table.ts';
-import { encodeNdjson } from './ndjson.ts';
+import { type ChunkOptions, encodeCsv, encodeJsonTable, encodeNdjson } from './row-formats.ts';
 
 async function textOf(encoded: AsyncIterable<Uint8Array>): Promise<string> {
   return (await bytesOf(encoded)).toString();

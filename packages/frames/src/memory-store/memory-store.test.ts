@@ -1,6 +1,6 @@
 import { Schema } from 'apache-arrow';
 import { expect, test } from 'vitest';
-import { parseHandle } from '../handle.ts';
+import { parseHandle } from '../store.ts';
 import { createMemoryStore } from './memory-store.ts';
 import { longFrame } from '../testing/sample-frames.ts';
 import { storeContract } from '../testing/store-contract.ts';

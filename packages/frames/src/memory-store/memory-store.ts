@@ -1,17 +1,33 @@
 import { ServiceError } from '@svc/errors';
-import type { RecordBatch } from 'apache-arrow';
+import type { RecordBatch, Schema } from 'apache-arrow';
 import { monotonicFactory } from 'ulid';
+import { createYield } from '../async.ts';
+import { type ByteBudget, createByteBudget } from '../byte-budget.ts';
 import { columnInfo } from '../column-types.ts';
-import { createFrameBytes, schemaBytes } from '../columns/frame-bytes.ts';
-import { createYield } from '../decode/lines/create-yield.ts';
-import type { FrameStream } from '../frame-stream.ts';
-import type { Handle } from '../handle.ts';
-import { createKeptFrames, type KeptFrame, type KeptFrames } from './kept-frames.ts';
-import { matchColumns, underSchema } from '../columns/match-columns.ts';
-import { withMissingColumns } from '../columns/missing-columns.ts';
-import { checkFree, checkOtherHandle, checkPutConditions, expiryOf } from './put-conditions.ts';
-import type { AppendOptions, FrameInfo, FrameRef, PutOptions, PutResult, PutSource, Store } from '../store.ts';
-import { createWriteReservations, type WriteReservation, type WriteReservations } from '../write-reservations.ts';
+import { matchColumns, underSchema, withMissingColumns } from '../columns/match-columns.ts';
+import { createFrameBytes, schemaBytes } from '../columns/record-batch.ts';
+import { selectColumns, sliceBatches } from '../columns/slice-batches.ts';
+import type {
+  AppendOptions,
+  FrameInfo,
+  FrameRef,
+  Handle,
+  OpenFrame,
+  PutOptions,
+  PutResult,
+  PutSource,
+  Store,
+} from '../store.ts';
+import type { FrameStream } from '../streams.ts';
+import {
+  checkFree,
+  checkOtherHandle,
+  checkPutConditions,
+  createWriteReservations,
+  expiryOf,
+  type WriteReservation,
+  type WriteReservations,
+} from '../write-conditions.ts';
 
 /** Options of `createMemoryStore`. */
 export interface MemoryStoreOptions {
@@ -224,4 +240,115 @@ function checkConditions(frames: KeptFrames, ref: FrameRef, options: PutOptions)
   const frame = frames.find(ref);
   checkPutConditions(ref, frame?.info, options);
   return frame;
+}
+
+interface KeptFrame {
+  info: FrameInfo;
+  readonly schema: Schema;
+  readonly batches: readonly RecordBatch[];
+}
+
+/** The frames of all tenants, within a budget. */
+type KeptFrames = ReturnType<typeof createKeptFrames>;
+
+function createKeptFrames(maxBytes: number) {
+  const budget = createByteBudget(maxBytes, doesNotFit);
+  /** By tenant, then by handle in lower case: no two handles of a tenant differ only in case. */
+  const tenants = new Map<string, Map<string, KeptFrame>>();
+  const readers = new Map<KeptFrame, number>();
+  const gone = new Set<KeptFrame>();
+
+  function remove(tenant: string, frame: KeptFrame): void {
+    tenants.get(tenant)?.delete(frame.info.handle.toLowerCase());
+    gone.add(frame);
+    release(frame);
+  }
+
+  /** A removed frame keeps its bytes until its last reader closes it. */
+  function release(frame: KeptFrame): void {
+    if (!readers.has(frame) && gone.delete(frame)) budget.free(frame.info.bytes);
+  }
+
+  function removeWhere(fits: (frame: KeptFrame) => boolean): void {
+    for (const [tenant, frames] of tenants) for (const frame of frames.values()) if (fits(frame)) remove(tenant, frame);
+  }
+
+  /** Finds a frame by handle, ignoring letter case. */
+  function find({ tenant, handle }: FrameRef): KeptFrame | undefined {
+    const frame = tenants.get(tenant)?.get(handle.toLowerCase());
+    if (frame === undefined || !isExpired(frame)) return frame;
+    remove(tenant, frame);
+    return undefined;
+  }
+
+  return {
+    budget,
+    get size(): number {
+      return [...tenants.values()].reduce((sum, frames) => sum + frames.size, 0);
+    },
+    find,
+    findExact(ref: FrameRef): KeptFrame | undefined {
+      const frame = find(ref);
+      return frame?.info.handle === ref.handle ? frame : undefined;
+    },
+    of: (tenant: string): readonly KeptFrame[] => [...(tenants.get(tenant)?.values() ?? [])],
+    /** The handle in lower case and the bytes of each unexpired frame. */
+    *sizesOf(tenant: string): Iterable<readonly [key: string, bytes: number]> {
+      for (const [key, frame] of tenants.get(tenant) ?? []) if (!isExpired(frame)) yield [key, frame.info.bytes];
+    },
+    /** Adds a frame, replacing one with the same handle. Its bytes must already be taken from the budget. */
+    set(tenant: string, frame: KeptFrame): void {
+      const { handle } = frame.info;
+      const replaced = find({ tenant, handle });
+      if (replaced) remove(tenant, replaced);
+      const frames = tenants.get(tenant) ?? new Map<string, KeptFrame>();
+      tenants.set(tenant, frames.set(handle.toLowerCase(), frame));
+    },
+    /** Gives a frame other metadata, with a handle that must be free. */
+    rename(tenant: string, frame: KeptFrame, info: FrameInfo): void {
+      const frames = tenants.get(tenant);
+      frames?.delete(frame.info.handle.toLowerCase());
+      frame.info = info;
+      frames?.set(info.handle.toLowerCase(), frame);
+    },
+    remove,
+    removeExpired: (): void => removeWhere(isExpired),
+    removeAll: (): void => removeWhere(() => true),
+    /** Opens a frame for reading. Its bytes count until it is closed, even if the frame is removed. */
+    open(frame: KeptFrame): OpenFrame {
+      readers.set(frame, (readers.get(frame) ?? 0) + 1);
+      return openFrame(frame, () => {
+        const left = (readers.get(frame) ?? 0) - 1;
+        if (left > 0) readers.set(frame, left);
+        else readers.delete(frame);
+        release(frame);
+      });
+    },
+  };
+}
+
+function openFrame(frame: KeptFrame, onClose: () => void): OpenFrame {
+  let isOpen = true;
+  return {
+    info: frame.info,
+    read: ({ offset = 0, limit = Infinity, columns, signal } = {}) => {
+      const { schema, indices } = selectColumns(frame.schema, columns);
+      return { schema, batches: sliceBatches(frame.batches, { schema, indices, offset, limit, signal }) };
+    },
+    close: () => {
+      if (isOpen) onClose();
+      isOpen = false;
+    },
+  };
+}
+
+function isExpired({ info }: KeptFrame): boolean {
+  return info.expires !== null && info.expires.getTime() <= Date.now();
+}
+
+function doesNotFit({ maxBytes, usedBytes }: ByteBudget): ServiceError {
+  return new ServiceError(
+    'out_of_memory',
+    `The frame does not fit: frames may use ${maxBytes} bytes of memory, and ${usedBytes} of them are in use.`,
+  );
 }

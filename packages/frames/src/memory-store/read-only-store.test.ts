@@ -1,7 +1,7 @@
 import { type RecordBatch, Table, tableFromArrays } from 'apache-arrow';
 import { expect, test } from 'vitest';
 import { createReadOnlyStore, type ReadOnlyFrame } from './read-only-store.ts';
-import { parseHandle } from '../handle.ts';
+import { parseHandle } from '../store.ts';
 import { longFrame, readingContract, readRows } from '../testing/index.ts';
 
 /** A store of the frames that the suite gives, as tables or as batches that come one by one. */

@@ -3,11 +3,10 @@ import { quoted } from '@svc/errors/internal';
 import type { RecordBatch, Schema, Table } from 'apache-arrow';
 import { monotonicFactory } from 'ulid';
 import { columnInfo } from '../column-types.ts';
-import { createFrameBytes } from '../columns/frame-bytes.ts';
+import { createFrameBytes } from '../columns/record-batch.ts';
 import { sliceStream } from '../columns/slice-batches.ts';
 import { adoptBatch, adoptSchema } from '../decode/adopt-batch.ts';
-import { type Handle, isHandle } from '../handle.ts';
-import type { FrameInfo, FrameRef, OpenFrame, Store } from '../store.ts';
+import { type FrameInfo, type FrameRef, type Handle, isHandle, type OpenFrame, type Store } from '../store.ts';
 
 /** A frame whose rows come from a program: its memory, a database, another service. */
 export interface ReadOnlyFrame {
@@ -17,10 +16,10 @@ export interface ReadOnlyFrame {
   batches(): Iterable<RecordBatch> | AsyncIterable<RecordBatch>;
   /**
    * Changes with the rows, and later versions sort after earlier ones: clients cache by it. Default: a new one for each
-   * object, so that responses are cached only as long as `open` returns the same one.
+   * object, so responses are cached only as long as `open` returns the same one.
    */
   readonly version?: string;
-  /** Called once for each time that `open` returned the frame, when it is no longer used: also after a list or a description. */
+  /** Called once for each time `open` returned the frame, when it is no longer used: also after a list or a description. */
   close?(): void;
 }
 
@@ -32,7 +31,7 @@ export interface ReadOnlyStoreOptions {
   open(tenant: string, handle: string): ReadOnlyFrame | Table | undefined | Promise<ReadOnlyFrame | Table | undefined>;
 }
 
-/** Creates a store of frames that a program provides. Clients cannot change them: every write is `permission_denied`. */
+/** Creates a store of frames a program provides. Clients cannot change them: every write is `permission_denied`. */
 export function createReadOnlyStore(options: ReadOnlyStoreOptions): Store {
   const nextVersion = monotonicFactory();
   const known = new WeakMap<object, Pick<FrameInfo, 'bytes' | 'created' | 'version'>>();

@@ -29,8 +29,8 @@ describe('a statement', () => {
     ['ALTER TABLE a RENAME TO b', { kind: 'rename', handle: 'a', newHandle: 'b', isOptional: false }],
     ['alter table if exists "a-1" rename to "b.2";', { ...renamed, handle: 'a-1', newHandle: 'b.2', isOptional: true }],
     ['ALTER TABLE memory.main.a RENAME TO main."b"', { ...renamed, handle: 'a', newHandle: 'b' }],
-  ])('%s changes frames', (sql, update) => {
-    expect(parseUpdate(sql)).toMatchObject(update);
+  ])('%s changes frames', async (sql, update) => {
+    expect(await parseUpdate(sql)).toMatchObject(update);
   });
 
   test.each([
@@ -42,8 +42,8 @@ describe('a statement', () => {
     ["SET timezone='UTC'"],
     ["set session time zone 'utc'"],
     ["SET TIMEZONE TO 'Etc/UTC';"],
-  ])('%s changes nothing', (sql) => {
-    expect(parseUpdate(sql)).toEqual(nothing);
+  ])('%s changes nothing', async (sql) => {
+    expect(await parseUpdate(sql)).toEqual(nothing);
   });
 
   test.each([
@@ -53,9 +53,9 @@ describe('a statement', () => {
     ['INSERT INTO t SELECT ?'],
     ['INSERT INTO t VALUES (?1)'],
     ['INSERT INTO t VALUES ()'],
-  ])('%s has values that are not only parameters', (sql) => {
-    expect(parseUpdate(sql)).toHaveProperty('select');
-    expect(parseUpdate(sql)).not.toHaveProperty('placeholders');
+  ])('%s has values that are not only parameters', async (sql) => {
+    expect(await parseUpdate(sql)).toHaveProperty('select');
+    expect(await parseUpdate(sql)).not.toHaveProperty('placeholders');
   });
 
   test.each([
@@ -73,8 +73,8 @@ describe('a statement', () => {
       't (s STRUCT(a INT, primary STRUCT("check" INT)) NULL)',
       'SELECT CAST(NULL AS STRUCT(a INT, primary STRUCT("check" INT))) AS "s" LIMIT 0',
     ],
-  ])('CREATE TABLE %s has no rows', (text, select) => {
-    expect(parseUpdate(`CREATE TABLE ${text}`)).toEqual({ ...create, handle: 't', select, isDeclared: true });
+  ])('CREATE TABLE %s has no rows', async (text, select) => {
+    expect(await parseUpdate(`CREATE TABLE ${text}`)).toEqual({ ...create, handle: 't', select, isDeclared: true });
   });
 
   test.each([
@@ -85,8 +85,8 @@ describe('a statement', () => {
     'ALTER TABLE t ADD COLUMN c INT',
     'alter table t rename column a to b',
     'ALTER TABLE t RENAME a TO b',
-  ])('%s is refused with what to do instead', (sql) => {
-    expect(() => parseUpdate(sql)).toThrow(
+  ])('%s is refused with what to do instead', async (sql) => {
+    await expect(parseUpdate(sql)).rejects.toThrow(
       expect.objectContaining({
         code: 'permission_denied',
         hint: expect.stringContaining('CREATE OR REPLACE TABLE'),
@@ -106,13 +106,13 @@ describe('a statement', () => {
     'CREATE OR REPLACE TEMP TABLE t AS SELECT 1',
     'DROP VIEW v',
     'ALTER VIEW v RENAME TO w',
-  ])('%s does not', (sql) => {
-    expect(parseUpdate(sql)).toBeUndefined();
+  ])('%s does not', async (sql) => {
+    expect(await parseUpdate(sql)).toBeUndefined();
   });
 
-  test('keeps the positions of its query', () => {
+  test('keeps the positions of its query', async () => {
     const sql = 'CREATE TABLE t\nAS SELECT oops';
-    const update = parseUpdate(sql);
+    const update = await parseUpdate(sql);
     expect(update?.kind === 'create' && update.select).toBe('              \n   SELECT oops');
   });
 
@@ -149,26 +149,26 @@ describe('a statement', () => {
     ['CREATE TABLE a-b AS SELECT 1', 'the name of the table has a dash and is not in double quotes'],
     ['ALTER TABLE a RENAME TO b, c', 'something follows the new name of the table'],
     ['DROP TABLE a.b.c.d', 'the name of the table has more than three parts'],
-  ])('%s is invalid_sql', (sql, message) => {
-    expect(() => parseUpdate(sql)).toThrow(message);
+  ])('%s is invalid_sql', async (sql, message) => {
+    await expect(parseUpdate(sql)).rejects.toThrow(message);
   });
 
-  test('a constraint is refused with what to write instead', () => {
-    expect(() => parseUpdate('CREATE TABLE t (id BIGINT NOT NULL, PRIMARY KEY (id))')).toThrow(
+  test('a constraint is refused with what to write instead', async () => {
+    await expect(parseUpdate('CREATE TABLE t (id BIGINT NOT NULL, PRIMARY KEY (id))')).rejects.toThrow(
       expect.objectContaining({ code: 'invalid_sql', hint: expect.stringContaining('Leave PRIMARY KEY') }),
     );
   });
 
-  test('reports error positions in code points', () => {
-    expect(() => parseUpdate('/* 🦆 */ DROP TABLE é, b')).toThrow(expect.objectContaining({ position: 20 }));
-    const update = parseUpdate('CREATE TABLE "🦆" AS oops');
+  test('reports error positions in code points', async () => {
+    await expect(parseUpdate('/* 🦆 */ DROP TABLE é, b')).rejects.toThrow(expect.objectContaining({ position: 20 }));
+    const update = await parseUpdate('CREATE TABLE "🦆" AS oops');
     expect(update?.kind === 'create' && update.select.indexOf('oops')).toBe(20);
   });
 
   test.each(['DROP TABLE other.t', 'DROP TABLE disk.main.t', 'ALTER TABLE t RENAME TO other.t'])(
     '%s is in another schema',
-    (sql) => {
-      expect(() => parseUpdate(sql)).toThrow('There is no schema');
+    async (sql) => {
+      await expect(parseUpdate(sql)).rejects.toThrow('There is no schema');
     },
   );
 });

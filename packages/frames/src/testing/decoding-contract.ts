@@ -1,9 +1,9 @@
 import { RecordBatchStreamWriter } from 'apache-arrow';
 import { describe, expect, test, type TestOptions } from 'vitest';
 import { encodeArrowStream } from '../encode/arrow-stream.ts';
-import { encodeJsonTable } from '../encode/json-table.ts';
+import { encodeJsonTable } from '../encode/row-formats.ts';
 import type { DecodedFormat } from '../encoding.ts';
-import type { FrameStream } from '../frame-stream.ts';
+import type { FrameStream } from '../streams.ts';
 import { bodyOf, bytesOf } from './bytes-of.ts';
 import { ENCODING_CHECKS } from './encoding-checks.ts';
 import type { SampleFrame } from './sample-frame.ts';

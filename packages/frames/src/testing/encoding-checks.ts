@@ -1,8 +1,8 @@
 import { DataType, type Field, type RecordBatch, RecordBatchReader, Schema } from 'apache-arrow';
 import { expect } from 'vitest';
-import { encodeJsonTable } from '../encode/json-table.ts';
+import { encodeJsonTable } from '../encode/row-formats.ts';
 import type { ResultFormat } from '../encoding.ts';
-import { streamOfBatches } from '../frame-stream.ts';
+import { streamOfBatches } from '../streams.ts';
 import { bytesOf } from './bytes-of.ts';
 import type { SampleFrame } from './sample-frame.ts';
 
@@ -65,7 +65,7 @@ function checkNullCounts(batch: RecordBatch): void {
   }
 }
 
-/** All properties of a field, including those that its text omits. */
+/** All properties of a field, including those its text omits. */
 function describeField(field: Field): unknown {
   const { name, type, nullable, metadata } = named(field);
   const { bitWidth, unit, keysSorted, indices, isOrdered } = type;

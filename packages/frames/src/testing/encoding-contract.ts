@@ -1,8 +1,8 @@
 import type { Data, RecordBatch } from 'apache-arrow';
 import { describe, expect, test, type TestOptions } from 'vitest';
-import { createRecordBatch } from '../columns/create-record-batch.ts';
+import { createRecordBatch } from '../columns/record-batch.ts';
 import type { ResultFormat } from '../encoding.ts';
-import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
+import { type FrameStream, streamOfBatches } from '../streams.ts';
 import { bytesOf, chunksOf } from './bytes-of.ts';
 import { type EncodingCheck, ENCODING_CHECKS } from './encoding-checks.ts';
 import { type SampleFrame, streamOfSample } from './sample-frame.ts';
@@ -14,7 +14,7 @@ type Encode = (source: FrameStream) => AsyncIterable<Uint8Array>;
 export interface EncodingContractOptions {
   /** Default: the check of this package, which has none for Parquet. */
   readonly check?: EncodingCheck;
-  /** The frames that the format supports. Default: all. */
+  /** The frames the format supports. Default: all. */
   readonly samples?: readonly SampleFrame[];
   /** The options of the tests that give each sample in other forms, as slices or many batches; they take the longest. */
   readonly otherForms?: TestOptions;

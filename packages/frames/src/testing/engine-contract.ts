@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Call } from '../call.ts';
 import { columnInfo } from '../column-types.ts';
 import type { Engine, QueryOptions } from '../engine.ts';
-import { parseHandle } from '../handle.ts';
-import type { FrameStream } from '../frame-stream.ts';
-import type { FrameRef } from '../store.ts';
+import { type FrameRef, parseHandle } from '../store.ts';
+import type { FrameStream } from '../streams.ts';
 import { longFrame, readRows } from './sample-frames.ts';
 
 /** An engine, and the store of its frames. */
@@ -16,7 +15,7 @@ export interface EngineContractParts {
   close(): Promise<void>;
 }
 
-/** The changes of frames that the suite makes. */
+/** The changes of frames the suite makes. */
 export interface EngineContractStore {
   put(ref: FrameRef, frame: FrameStream): Promise<unknown>;
   drop(ref: FrameRef): Promise<unknown>;
@@ -24,9 +23,9 @@ export interface EngineContractStore {
 
 /** What an engine cannot do. */
 export interface EngineContractOptions {
-  /** Whether the store has the frames of several tenants. Default true. */
+  /** True if the store has the frames of several tenants. Default true. */
   readonly hasTenants?: boolean;
-  /** Whether statements can have parameters. Default true. */
+  /** True if statements can have parameters. Default true. */
   readonly hasParameters?: boolean;
 }
 

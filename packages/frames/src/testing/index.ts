@@ -11,7 +11,7 @@
  * decodingContract('json', (body) => decoders.decode('json', body));
  * ```
  */
-export { streamOfBatches } from '../frame-stream.ts';
+export { streamOfBatches } from '../streams.ts';
 export { bodyOf, bytesOf, chunksOf } from './bytes-of.ts';
 export {
   bits as buildBits,
@@ -29,6 +29,5 @@ export { encodingContract, type EncodingContractOptions } from './encoding-contr
 export { engineContract, type EngineContractOptions, type EngineContractParts } from './engine-contract.ts';
 export { type ContractFrame, readingContract } from './reading-contract.ts';
 export { type SampleFrame, type SampleReading, streamOfSample } from './sample-frame.ts';
-export { longFrame, readRows, SAMPLE_FRAMES } from './sample-frames.ts';
-export { spoiltFrame } from './spoilt-frame.ts';
+export { longFrame, readRows, SAMPLE_FRAMES, spoiltFrame } from './sample-frames.ts';
 export { storeContract, type StoreContractOptions } from './store-contract.ts';

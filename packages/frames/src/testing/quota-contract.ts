@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { parseHandle } from '../handle.ts';
-import type { FrameRef, Quota, Store } from '../store.ts';
+import { type FrameRef, parseHandle, type Quota, type Store } from '../store.ts';
 import { longFrame } from './sample-frames.ts';
 
 const refOf = (handle: string, tenant = 'alpha'): FrameRef => ({ tenant, handle: parseHandle(handle) });

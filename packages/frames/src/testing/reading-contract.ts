@@ -1,10 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { FrameStream } from '../frame-stream.ts';
-import { parseHandle } from '../handle.ts';
-import type { FrameRef, OpenFrame, Store } from '../store.ts';
+import type { FrameStream } from '../streams.ts';
+import { type FrameRef, type OpenFrame, parseHandle, type Store } from '../store.ts';
 import { longFrame, readRows } from './sample-frames.ts';
 
-/** A frame that a store has from its start. */
+/** A frame a store has from its start. */
 export type ContractFrame = FrameStream & { readonly ref: FrameRef };
 
 const trades: FrameRef = { tenant: 'default', handle: parseHandle('trades') };

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { parseHandle } from '../handle.ts';
-import type { FrameRef, Store } from '../store.ts';
+import { type FrameRef, parseHandle, type Store } from '../store.ts';
 import { longFrame, readRows } from './sample-frames.ts';
 
 const refOf = (handle: string, tenant = 'default'): FrameRef => ({ tenant, handle: parseHandle(handle) });

@@ -1,6 +1,6 @@
 import { type Data, type DataType, Field, type RecordBatch, Schema } from 'apache-arrow';
-import { createRecordBatch } from '../columns/create-record-batch.ts';
-import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
+import { createRecordBatch } from '../columns/record-batch.ts';
+import { type FrameStream, streamOfBatches } from '../streams.ts';
 import type { BuildColumn } from './column-builders.ts';
 
 /** A frame and its expected text in every format. */

@@ -1,6 +1,18 @@
-import { Dictionary, Field, Int32, Int64, Schema, tableFromIPC, tableToIPC, Table, Utf8 } from 'apache-arrow';
-import { createRecordBatch } from '../columns/create-record-batch.ts';
-import { type FrameStream, streamOfBatches } from '../frame-stream.ts';
+import {
+  Dictionary,
+  Field,
+  Int32,
+  Int64,
+  RecordBatch,
+  RecordBatchStreamWriter,
+  Schema,
+  tableFromIPC,
+  tableToIPC,
+  Table,
+  Utf8,
+} from 'apache-arrow';
+import { createRecordBatch } from '../columns/record-batch.ts';
+import { type FrameStream, streamOfBatches } from '../streams.ts';
 import { bytes, dictionaryOf, longs, numbers } from './column-builders.ts';
 import {
   both,
@@ -129,9 +141,24 @@ export function longFrame(
 export async function readRows(stream: FrameStream): Promise<unknown[][]> {
   const rows: unknown[][] = [];
   for await (const batch of stream.batches) {
-    // Through IPC and back, so that a batch with invalid buffers does not compare equal by chance.
+    // Through IPC and back, so a batch with invalid buffers does not compare equal by chance.
     const table = tableFromIPC(tableToIPC(new Table(batch)));
     for (const row of table) rows.push(Object.values(row?.toJSON() ?? {}));
   }
   return rows;
+}
+
+/** A frame that is read with `reuseBuffers`: each batch is overwritten on the next `next()`. */
+export function spoiltFrame({ schema, batches }: FrameStream): FrameStream {
+  return { schema, batches: spoiltBatches(schema, batches) };
+}
+
+async function* spoiltBatches(schema: Schema, batches: AsyncIterable<RecordBatch>): AsyncGenerator<RecordBatch> {
+  for await (const batch of batches) {
+    const written = RecordBatchStreamWriter.writeAll(new Table([batch])).toUint8Array(true);
+    for (const own of tableFromIPC(written).batches) {
+      yield new RecordBatch(schema, own.data);
+    }
+    written.fill(0xee);
+  }
 }

@@ -1,3 +1,4 @@
+import { TYPE_METADATA_KEY } from '@svc/arrow';
 import {
   Decimal,
   Dictionary,
@@ -14,7 +15,6 @@ import {
   Utf8,
   Utf8View,
 } from 'apache-arrow';
-import { TYPE_METADATA_KEY } from '../column-types.ts';
 import {
   bytes,
   decimals,

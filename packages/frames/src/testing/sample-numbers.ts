@@ -1,3 +1,4 @@
+import { TYPE_METADATA_KEY } from '@svc/arrow';
 import {
   Bool,
   Decimal,
@@ -13,7 +14,6 @@ import {
   Uint64,
   Uint8,
 } from 'apache-arrow';
-import { TYPE_METADATA_KEY } from '../column-types.ts';
 import { bits, decimals, longs, numbers } from './column-builders.ts';
 import { bare, both, NULL, type SampleCell, sampleColumn, type SampleColumn, text } from './sample-frame.ts';
 

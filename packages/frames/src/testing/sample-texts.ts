@@ -1,3 +1,4 @@
+import { EXTENSION_METADATA_KEY, UUID_EXTENSION } from '@svc/arrow';
 import {
   Binary,
   BinaryView,
@@ -18,7 +19,6 @@ import {
   Utf8,
   Utf8View,
 } from 'apache-arrow';
-import { EXTENSION_METADATA_KEY, UUID_EXTENSION } from '../column-types.ts';
 import {
   type BuildColumn,
   type Bytes,

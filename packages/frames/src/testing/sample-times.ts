@@ -21,7 +21,7 @@ function texts<V>(...values: readonly (readonly [V, string])[]): (readonly [V | 
   return [...values.map(([value, expected]) => [value, text(expected)] as const), [null, NULL]];
 }
 
-/** Dates: in CSV without a time, so that they read back as dates. */
+/** Dates: in CSV without a time, so they read back as dates. */
 function dayTexts<V>(...values: readonly (readonly [V, string])[]): (readonly [V | null, SampleCell])[] {
   const cellOf = (day: string): SampleCell => (/\d$/.test(day) ? both(`"${day}T00:00:00.000Z"`, day) : text(day));
   return [...values.map(([value, day]) => [value, cellOf(day)] as const), [null, NULL]];

@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { parseHandle } from '../handle.ts';
-import type { FrameRef, OpenFrame, Store } from '../store.ts';
+import { type FrameRef, type OpenFrame, parseHandle, type Store } from '../store.ts';
 import { quotaContract } from './quota-contract.ts';
 import { readingContract } from './reading-contract.ts';
 import { renameContract } from './rename-contract.ts';
 import { longFrame, readRows } from './sample-frames.ts';
 
-/** Options of the stores that the suite creates. */
+/** Options of the stores the suite creates. */
 export interface StoreContractOptions {
   /** The bytes for all frames together. */
   readonly maxBytes: number;

@@ -1,11 +1,11 @@
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import { columnTypeName, encodeJsonTable, type FrameStream, type SqlValue } from '@svc/frames';
-import { createYield } from '@svc/frames/internal';
+import { createYield } from '@svc/frames/async';
 import { type Data, DataType, type Field, type RecordBatch, TimeUnit, Vector } from 'apache-arrow';
 import { castType, elementOf } from './column-metadata.ts';
 
-/** Reads the one row of values that a client binds to the parameters of a statement. */
+/** Reads the one row of values bound to the parameters of a statement. */
 export async function boundParams(stream: FrameStream): Promise<readonly SqlValue[]> {
   const batches: RecordBatch[] = [];
   for await (const batch of stream.batches) if (batch.numRows > 0) batches.push(batch);
@@ -51,7 +51,7 @@ type Turn = ReturnType<typeof createYield>;
 /** The message of a column whose type no frame can have, such as a list of unions. */
 const REFUSED_COLUMN = /^Column (?<rest>.*, which this server does not support\.)$/s;
 
-/** Returns the error of values that cannot be read. That of a type that no frame can have is in the words of parameters. */
+/** Returns the error of unreadable values. For a type no frame can have, it is in the words of parameters. */
 export function parameterError(error: unknown): unknown {
   const rest = error instanceof ServiceError ? REFUSED_COLUMN.exec(error.message)?.groups?.['rest'] : undefined;
   if (rest === undefined) return error;
@@ -65,7 +65,7 @@ async function* onlyBatch(batch: RecordBatch): AsyncGenerator<RecordBatch, void,
   yield batch;
 }
 
-/** Encodes the row as JSON, which writes every value exactly. */
+/** Encodes the row as JSON: it writes every value exactly. */
 async function jsonRow(stream: FrameStream): Promise<readonly unknown[]> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of encodeJsonTable(stream, { query: '', quoteLargeNum: true })) chunks.push(chunk);
@@ -139,7 +139,7 @@ function quotedElement(text: string): string {
 /** Types with the same name and text form in SQL. */
 const SAME_NAMES: ReadonlySet<string> = new Set(['TIME', 'TIMESTAMP_NS', 'UUID']);
 
-/** Refuses nanoseconds, which SQL would truncate. */
+/** Refuses nanoseconds: SQL would truncate them. */
 function checkMicroseconds({ name, type }: Field, value: bigint, text: string): void {
   const isCut = DataType.isTime(type) && type.unit === TimeUnit.NANOSECOND && value % 1000n !== 0n;
   if (!isCut) return;

@@ -1,5 +1,5 @@
 import { columnTypeName, type FrameStream } from '@svc/frames';
-import { childrenOf, typeOf, valueTypeOf } from '@svc/frames/internal';
+import { childrenOf, typeOf, valueTypeOf } from '@svc/frames/columns';
 import { CATALOG, SCHEMA } from '@svc/frames/statements';
 import { DataType, Field, Schema, TimeUnit } from 'apache-arrow';
 

@@ -1,7 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import { Any, FLIGHT_SQL_TYPE_PREFIX, flightSql } from '@svc/proto';
-import { type Codec, decodeRequest, REQUEST_HINT } from '../message-limits.ts';
+import { type Codec, decodeRequest, REQUEST_HINT } from '../call/message-limits.ts';
 
 /** A Flight SQL command, by the name of its message. */
 export type Command = ReturnType<(typeof DECODERS)[keyof typeof DECODERS]['decode']>;
@@ -27,13 +27,6 @@ const DECODERS = {
 /** The names of all commands. */
 export const COMMAND_NAMES: readonly string[] = Object.keys(DECODERS);
 
-/** A Flight SQL message in an Any, not decoded yet. */
-export interface PackedMessage {
-  /** The name without the package. */
-  readonly name: string;
-  readonly value: Uint8Array;
-}
-
 /** Parses the command of a descriptor. */
 export function parseCommand(bytes: Uint8Array): Command {
   const { name, value } = unpack(bytes);
@@ -42,8 +35,8 @@ export function parseCommand(bytes: Uint8Array): Command {
   return decodeMessage(name, codec, value);
 }
 
-/** Unpacks a Flight SQL message from an Any. */
-export function unpack(bytes: Uint8Array): PackedMessage {
+/** Unpacks a Flight SQL message from an Any. Its name is without the package. */
+export function unpack(bytes: Uint8Array): { readonly name: string; readonly value: Uint8Array } {
   const { typeUrl, value } = decodeMessage('Any', Any, bytes);
   if (!typeUrl.startsWith(FLIGHT_SQL_TYPE_PREFIX)) {
     throw new ServiceError('invalid_argument', `${quoted(typeUrl)} is not a message of Flight SQL.`, {
@@ -81,4 +74,16 @@ function decoder<const Name extends string, Message>(
   codec: Codec<Message>,
 ): Codec<{ readonly name: Name; readonly message: Message }> {
   return { decode: (input) => ({ name, message: codec.decode(input) }) };
+}
+
+/** Throws if a request has a transaction, because transactions are not supported. */
+export function refuseTransaction(transactionId: Uint8Array | undefined): void {
+  if (transactionId === undefined || transactionId.length === 0) return;
+  throw new ServiceError(
+    'invalid_argument',
+    'The request names a transaction, but this server does not support transactions.',
+    {
+      hint: 'Every statement is committed on its own: leave the transaction out.',
+    },
+  );
 }

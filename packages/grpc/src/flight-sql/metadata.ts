@@ -1,91 +1,89 @@
 import { ServiceError } from '@svc/errors';
 import type { Call, FrameStream, ListedFrame } from '@svc/frames';
-import { createYield, encapsulate, encodeArrowSchema, sqlNames } from '@svc/frames/internal';
+import { createYield } from '@svc/frames/async';
+import { encapsulate, encodeArrowSchema } from '@svc/frames/ipc';
+import { sqlNames } from '@svc/frames/sql';
 import { CATALOG, SCHEMA, TABLE_TYPE } from '@svc/frames/statements';
 import type { flightSql } from '@svc/proto';
 import type { Service } from '@svc/service';
-import {
-  Bool,
-  DenseUnion,
-  Field,
-  Int32,
-  Int64,
-  List,
-  makeData,
-  Map_ as ArrowMap,
-  Schema,
-  Struct,
-  Uint32,
-  Utf8,
-} from 'apache-arrow';
-import type { CountedCall } from '../call-traffic.ts';
+import { Binary, Bool, type DataType, Field, Int32, List, Schema, Uint8, Utf8 } from 'apache-arrow';
+import type { CountedCall } from '../call/calls.ts';
 import { withColumnMetadata } from './column-metadata.ts';
 import type { Command } from './command.ts';
 import { likePattern } from './like-pattern.ts';
-import {
-  CATALOGS_SCHEMA,
-  DB_SCHEMAS_SCHEMA,
-  FOREIGN_KEYS_SCHEMA,
-  PRIMARY_KEYS_SCHEMA,
-  TABLE_TYPES_SCHEMA,
-  TABLES_SCHEMA,
-  TABLES_WITH_SCHEMAS_SCHEMA,
-  XDBC_TYPES_SCHEMA,
-} from './metadata-schemas.ts';
-import { columnOf, smallTable, streamOfColumns } from './small-table.ts';
-import { type SqlInfoOptions, type SqlInfoValue, sqlInfoValues } from './sql-info-values.ts';
+import { smallTable } from './small-table.ts';
+import { SQL_INFO_SCHEMA, sqlInfo } from './sql-info.ts';
 
-const ENTRIES = new Struct<{ key: Int32; value: List<Int32> }>([
-  new Field('key', new Int32(), false),
-  new Field('value', new List(new Field('item', new Int32(), true)), true),
-]);
+const utf8 = new Utf8();
+const int32 = new Int32();
+const bool = new Bool();
+const optional = (name: string, type: DataType = utf8): Field => new Field(name, type, true);
+const required = (name: string, type: DataType = utf8): Field => new Field(name, type, false);
 
-/** The kinds of values; the index of each is its type id in the union. */
-const KINDS = [
-  new Field('string_value', new Utf8(), false),
-  new Field('bool_value', new Bool(), false),
-  new Field('bigint_value', new Int64(), false),
-  new Field('int32_bitmask', new Int32(), false),
-  new Field('string_list', new List(new Field('item', new Utf8(), true)), false),
-  new Field('int32_to_int32_list_map', new ArrowMap(new Field('entries', ENTRIES, false)), false),
+// Clients compare these schemas exactly.
+const CATALOGS_SCHEMA: Schema = new Schema([required('catalog_name')]);
+
+const DB_SCHEMAS_SCHEMA: Schema = new Schema([optional('catalog_name'), required('db_schema_name')]);
+
+const TABLE_TYPES_SCHEMA: Schema = new Schema([required('table_type')]);
+
+const TABLE_FIELDS = [
+  optional('catalog_name'),
+  optional('db_schema_name'),
+  required('table_name'),
+  required('table_type'),
 ];
-const UNION = new DenseUnion(
-  KINDS.map((_, i) => i),
-  KINDS,
-);
 
-/** The schema of CommandGetSqlInfo. */
-const SQL_INFO_SCHEMA: Schema = new Schema([
-  new Field('info_name', new Uint32(), false),
-  new Field('value', UNION, false),
+const TABLES_SCHEMA: Schema = new Schema(TABLE_FIELDS);
+
+const TABLES_WITH_SCHEMAS_SCHEMA: Schema = new Schema([...TABLE_FIELDS, required('table_schema', new Binary())]);
+
+const PRIMARY_KEYS_SCHEMA: Schema = new Schema([
+  optional('catalog_name'),
+  optional('db_schema_name'),
+  required('table_name'),
+  required('column_name'),
+  required('key_sequence', int32),
+  optional('key_name'),
 ]);
 
-/** Returns the info values with these numbers, or all; unknown numbers are omitted. */
-function sqlInfo(numbers: readonly number[], options: SqlInfoOptions): FrameStream {
-  const all = sqlInfoValues(options);
-  const asked = new Set(numbers);
-  const wanted = [...all].filter(([number]) => asked.size === 0 || asked.has(number));
-  const places = wanted.map(([, value]) => contentOf(value));
-  const contents = KINDS.map((_, kind) => places.filter((place) => place.kind === kind));
-  const union = makeData({
-    type: UNION,
-    length: wanted.length,
-    nullCount: 0,
-    typeIds: Int8Array.from(places, ({ kind }) => kind),
-    valueOffsets: Int32Array.from(places, (place) => contents[place.kind]?.indexOf(place) ?? 0),
-    children: KINDS.map((field, kind) => columnOf(field, contents[kind]?.map(({ content }) => content) ?? [])),
-  });
-  const names = makeData({ type: new Uint32(), data: Uint32Array.from(wanted, ([number]) => number) });
-  return streamOfColumns(SQL_INFO_SCHEMA, wanted.length, [names, union]);
-}
+const FOREIGN_KEYS_SCHEMA: Schema = new Schema([
+  optional('pk_catalog_name'),
+  optional('pk_db_schema_name'),
+  required('pk_table_name'),
+  required('pk_column_name'),
+  optional('fk_catalog_name'),
+  optional('fk_db_schema_name'),
+  required('fk_table_name'),
+  required('fk_column_name'),
+  required('key_sequence', int32),
+  optional('fk_key_name'),
+  optional('pk_key_name'),
+  required('update_rule', new Uint8()),
+  required('delete_rule', new Uint8()),
+]);
 
-function contentOf(value: SqlInfoValue): { readonly kind: number; readonly content: unknown } {
-  if (typeof value === 'string') return { kind: 0, content: value };
-  if (typeof value === 'boolean') return { kind: 1, content: value };
-  if (typeof value === 'bigint') return { kind: 2, content: value };
-  if ('choice' in value) return { kind: 3, content: value.choice };
-  return 'texts' in value ? { kind: 4, content: value.texts } : { kind: 5, content: value.conversions };
-}
+const XDBC_TYPES_SCHEMA: Schema = new Schema([
+  required('type_name'),
+  required('data_type', int32),
+  optional('column_size', int32),
+  optional('literal_prefix'),
+  optional('literal_suffix'),
+  optional('create_params', new List(required('item'))),
+  required('nullable', int32),
+  required('case_sensitive', bool),
+  required('searchable', int32),
+  optional('unsigned_attribute', bool),
+  required('fixed_prec_scale', bool),
+  optional('auto_increment', bool),
+  optional('local_type_name'),
+  optional('minimum_scale', int32),
+  optional('maximum_scale', int32),
+  required('sql_data_type', int32),
+  optional('datetime_subcode', int32),
+  optional('num_prec_radix', int32),
+  optional('interval_precision', int32),
+]);
 
 /** An SQL type in terms of XDBC. */
 interface XdbcType {
@@ -183,15 +181,15 @@ function rowOf(type: XdbcType): readonly unknown[] {
   ];
 }
 
-/** The radix in which the size of a number is counted. */
+/** The radix of the size of a number. */
 function radixOf({ name }: XdbcType): number {
   return name === 'FLOAT' || name === 'DOUBLE' ? 2 : 10;
 }
 
-/** A command that asks for metadata instead of the rows of a frame. */
+/** A command for metadata instead of the rows of a frame. */
 export type MetadataCommand = Extract<Command, { name: `CommandGet${string}` }>;
 
-/** Whether a command asks for metadata. */
+/** True for a command for metadata. */
 export function isMetadataCommand(command: Command): command is MetadataCommand {
   return command.name.startsWith('CommandGet');
 }
@@ -214,7 +212,7 @@ const SCHEMAS: Readonly<Record<Exclude<MetadataCommand['name'], 'CommandGetTable
   CommandGetXdbcTypeInfo: XDBC_TYPES_SCHEMA,
 };
 
-/** A call that asks for metadata, with what its client calls itself. */
+/** A call for metadata, with the name of its client. */
 export type MetadataCall = Call & Pick<CountedCall, 'userAgent'>;
 
 /** Returns the result of a command. */
@@ -231,11 +229,11 @@ export async function readMetadata(
   if (command.name === 'CommandGetDbSchemas') {
     return smallTable(DB_SCHEMAS_SCHEMA, hasSchema(command.message) ? [[CATALOG, SCHEMA]] : []);
   }
-  // The other commands ask for keys, which frames do not have.
+  // The other commands ask for keys. Frames have none.
   return smallTable(metadataSchema(command), []);
 }
 
-/** Whether the request can match the only schema. */
+/** True if the request can match the only schema. */
 function hasSchema(asked: Pick<flightSql.CommandGetDbSchemas, 'catalog' | 'dbSchemaFilterPattern'>): boolean {
   return (asked.catalog ?? CATALOG) === CATALOG && likePattern(asked.dbSchemaFilterPattern)(SCHEMA);
 }

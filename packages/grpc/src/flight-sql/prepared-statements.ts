@@ -28,7 +28,7 @@ export interface PreparedStatements {
   create(call: Call, statement: PreparedStatement): Uint8Array;
   /** Returns the statement of a handle; `invalid_argument` if it was closed or evicted, or belongs to another tenant. */
   get(call: Call, handle: Uint8Array): PreparedStatement;
-  /** Binds values, instead of those that were bound before. */
+  /** Binds values, instead of those bound before. */
   bind(call: Call, handle: Uint8Array, values: BoundValues): void;
   /** Removes a statement, if it still exists. */
   close(call: Call, handle: Uint8Array): void;

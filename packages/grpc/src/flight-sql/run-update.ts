@@ -1,6 +1,7 @@
 import { ServiceError } from '@svc/errors';
 import type { Call, FrameStream } from '@svc/frames';
-import { createRecordBatch } from '@svc/frames/internal';
+import { createYield } from '@svc/frames/async';
+import { createRecordBatch } from '@svc/frames/columns';
 import {
   type CreateStatement,
   type DropStatement,
@@ -20,11 +21,11 @@ export interface ParsedStatement extends BoundStatement {
 }
 
 /** Parses a statement. */
-export function parsedStatement(statement: BoundStatement): ParsedStatement {
-  return { ...statement, update: parseUpdate(statement.sql) };
+export async function parsedStatement(statement: BoundStatement): Promise<ParsedStatement> {
+  return { ...statement, update: await parseUpdate(statement.sql, createYield()) };
 }
 
-/** Whether a statement takes any number of rows of parameters. */
+/** True if a statement takes any number of rows of parameters. */
 export function takesRows(update: UpdateStatement | undefined): boolean {
   return update?.kind === 'insert' && update.placeholders !== undefined;
 }
@@ -72,7 +73,7 @@ export async function runUpdate(
   }
 }
 
-/** The errors that IF EXISTS and IF NOT EXISTS suppress. */
+/** The errors suppressed by IF EXISTS and IF NOT EXISTS. */
 const EXPECTED = { create: 'handle_exists', drop: 'handle_not_found', rename: 'handle_not_found' } as const;
 
 /** Columns are declared with the types of this server, whatever runs other statements. */
@@ -104,7 +105,7 @@ async function create(
     return info.rows;
   } catch (error) {
     if (!isDeclared || !(error instanceof ServiceError) || error.code !== 'invalid_sql') throw error;
-    // The position is one in the query, which the client has not sent.
+    // The position is one in the query, not in the SQL of the client.
     throw new ServiceError('invalid_sql', error.message, { query: sql, cause: error });
   }
 }
@@ -123,7 +124,7 @@ async function insert(
   return (await service.appendRows(call, handle, placedRows(bound, placeholders), into)).rowsWritten;
 }
 
-/** Returns bound rows with the columns that placeholders name, by their index, in that order. */
+/** Returns bound rows with the columns of the placeholders, by index, in their order. */
 function placedRows(rows: FrameStream, placeholders: readonly number[]): FrameStream {
   const { fields } = rows.schema;
   const schema = new Schema(placeholders.map((index, i) => fieldAt(fields, index).clone({ name: `${i}` })));

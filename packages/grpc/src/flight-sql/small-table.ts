@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { FrameStream } from '@svc/frames';
-import { createRecordBatch } from '@svc/frames/internal';
+import { createRecordBatch } from '@svc/frames/columns';
 import {
   type Data,
   type DataType,

@@ -1,20 +1,18 @@
 import { ServiceError } from '@svc/errors';
 import type { Call } from '@svc/frames';
-import { createYield } from '@svc/frames/internal';
-import { CATALOG, type InsertStatement, parseUpdate, SCHEMA } from '@svc/frames/statements';
+import { createYield } from '@svc/frames/async';
+import { type InsertStatement, parseUpdate } from '@svc/frames/statements';
 import { flight, flightSql, packFlightSql } from '@svc/proto';
-import { ENGINE_NAMES, type Service } from '@svc/service';
+import type { Service } from '@svc/service';
 import { DataType, Field, Schema, TimeMillisecond, TimestampMillisecond, Utf8 } from 'apache-arrow';
+import type { Codec } from '../call/message-limits.ts';
 import { withColumnMetadata } from '../flight-sql/column-metadata.ts';
-import { decodeMessage, notOffered, unpack } from '../flight-sql/command.ts';
-import type { EngineChoice } from '../flight-sql/engine-choice.ts';
+import { decodeMessage, notOffered, refuseTransaction, unpack } from '../flight-sql/command.ts';
 import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
-import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
 import { authorizeStatement, type ParsedStatement } from '../flight-sql/run-update.ts';
-import type { Codec } from '../message-limits.ts';
 import { type FlightReads, schemaBytes } from './flight-reads.ts';
-import type { PendingQueries } from './pending-queries.ts';
-import type { RunningFlights } from './running-flights.ts';
+import { type EngineChoice, readSessionOptions, setSessionOptions } from './session.ts';
+import type { PendingQueries, RunningFlights } from './tickets.ts';
 
 /** Dependencies of the actions. */
 export interface FlightActionsOptions {
@@ -117,7 +115,7 @@ function statementActions({ service, statements }: FlightActionsOptions): Readon
         refuseTransaction(transactionId);
         const pause = createYield();
         await pause();
-        const update = parseUpdate(query);
+        const update = await parseUpdate(query, pause);
         await pause();
         authorizeStatement(service, call, { update, engine });
         const info = update === undefined ? await service.describeQuery(call, query, engine) : undefined;
@@ -184,43 +182,6 @@ function unpacked<T>(name: string, codec: Codec<T>, body: Uint8Array): T {
   const packed = unpack(body);
   if (packed.name === name) return decodeMessage(name, codec, packed.value);
   throw new ServiceError('invalid_argument', `The action got ${packed.name}, but takes ${name}.`);
-}
-
-/** The options that can be set only to their current values, for clients that set them at startup. */
-const FIXED: ReadonlyMap<string, string> = new Map([
-  ['catalog', CATALOG],
-  ['schema', SCHEMA],
-]);
-
-/** The option that names the engine of statements. */
-const ENGINE = 'engine';
-
-/** Sets options; the result lists those that cannot be set to the given value. */
-function setSessionOptions(
-  { sessionOptions }: flight.SetSessionOptionsRequest,
-  choice: EngineChoice,
-): flight.SetSessionOptionsResult {
-  const { INVALID_NAME, INVALID_VALUE } = flight.SetSessionOptionsResultErrorValue;
-  const errors = new Map<string, flight.SetSessionOptionsResultError>();
-  for (const [name, { stringValue }] of sessionOptions) {
-    const value = stringValue?.toLowerCase();
-    if (name === ENGINE) {
-      const engine = ENGINE_NAMES.find((one) => one === value);
-      // An option without a value is unset.
-      if (engine !== undefined || value === undefined || value === '') choice.remember(engine);
-      else errors.set(name, { value: INVALID_VALUE });
-    } else if (!FIXED.has(name)) errors.set(name, { value: INVALID_NAME });
-    else if (value !== FIXED.get(name)) errors.set(name, { value: INVALID_VALUE });
-  }
-  return { errors };
-}
-
-/** Returns the options of a session. */
-function readSessionOptions({ engine }: EngineChoice): flight.GetSessionOptionsResult {
-  const entries = [...FIXED, [ENGINE, engine] as const].map(
-    ([name, stringValue]) => [name, flight.SessionOptionValue.fromPartial({ stringValue })] as const,
-  );
-  return { sessionOptions: new Map(entries) };
 }
 
 /**

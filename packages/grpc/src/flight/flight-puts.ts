@@ -1,21 +1,21 @@
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import type { Call, Decoders, FrameStream } from '@svc/frames';
+import { withResolvers } from '@svc/frames/async';
+import { joinArrowMessages, readArrowHeader } from '@svc/frames/ipc';
+import { prepend } from '@svc/frames/streams';
 import { checkPlace } from '@svc/frames/statements';
 import { type flight, flightSql } from '@svc/proto';
 import type { EngineName, Service } from '@svc/service';
-import type { CountedCall } from '../call-traffic.ts';
+import type { CountedCall } from '../call/calls.ts';
 import { boundParams, parameterError } from '../flight-sql/bound-params.ts';
-import type { Command } from '../flight-sql/command.ts';
+import { type Command, refuseTransaction } from '../flight-sql/command.ts';
 import type { BoundValues, PreparedStatement, PreparedStatements } from '../flight-sql/prepared-statements.ts';
-import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
 import { authorizeStatement, parsedStatement, runUpdate, takesRows } from '../flight-sql/run-update.ts';
-import { flightTarget } from './flight-target.ts';
-import { type FlightUpload, flightUpload } from './flight-upload.ts';
-import type { Acknowledge } from './with-acknowledgements.ts';
+import { flightTarget } from './flight-source.ts';
 
 /** Dependencies of uploads. */
-export interface FlightPutsOptions {
+interface FlightPutsOptions {
   readonly service: Service;
   readonly statements: PreparedStatements;
   /** Decodes the parameters of statements. */
@@ -30,8 +30,8 @@ export type FlightPut = (
 ) => Promise<Uint8Array>;
 
 /** How an upload runs. */
-export interface FlightPutOptions {
-  /** Runs a statement that was not prepared. */
+interface FlightPutOptions {
+  /** Runs an unprepared statement. */
   readonly engine: EngineName;
   /** Called with the metadata of a message of a frame, when its rows are taken over. */
   readonly acknowledge: Acknowledge;
@@ -39,7 +39,7 @@ export interface FlightPutOptions {
 
 /** Creates the handler of uploads. */
 export function createFlightPuts({ service, statements, decoders }: FlightPutsOptions): FlightPut {
-  /** Runs an `INSERT` with the rows that a client binds, while they arrive. */
+  /** Runs an `INSERT` with bound rows, while they arrive. */
   async function insertBound(
     call: Call,
     prepared: PreparedStatement,
@@ -50,7 +50,7 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
       const signal = AbortSignal.any([call.signal, done.signal]);
       return await runUpdate(service, call, prepared, await decoded(decoders, rows, call, signal));
     } finally {
-      // A refused statement has not read its rows, which hold a decoder until it is aborted.
+      // A refused statement has not read its rows. They hold a decoder until it is aborted.
       done.abort(new ServiceError('cancelled', 'The rows were abandoned.'));
     }
   }
@@ -68,7 +68,7 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
     if (command.name === 'CommandStatementUpdate') {
       refuseTransaction(command.message.transactionId);
       // Do not wait for more messages: C++ and Java clients read the result before they half-close the call.
-      const statement = parsedStatement({ sql: command.message.query, params: [], engine });
+      const statement = await parsedStatement({ sql: command.message.query, params: [], engine });
       return updateResult(await runUpdate(service, call, statement));
     }
     if (command.name === 'CommandPreparedStatementUpdate') {
@@ -112,7 +112,7 @@ export function createFlightPuts({ service, statements, decoders }: FlightPutsOp
   };
 }
 
-/** Decodes the values that a client binds. */
+/** Decodes bound values. */
 async function decoded(
   decoders: Decoders,
   body: AsyncIterable<Uint8Array>,
@@ -126,7 +126,7 @@ async function decoded(
   }
 }
 
-/** Reads the values that a client binds to a statement. */
+/** Reads the values bound to a statement. */
 async function boundBy(
   decoders: Decoders,
   upload: FlightUpload,
@@ -140,7 +140,7 @@ async function boundBy(
   return { params: await boundParams(await decoded(decoders, each(chunks), call)), ...rows };
 }
 
-/** Collects the values that a client binds. They are complete when the client half-closes the call. */
+/** Collects bound values. They are complete when the client half-closes the call. */
 async function paramChunks({ body }: FlightUpload): Promise<readonly Uint8Array[]> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -214,4 +214,138 @@ function check({ catalog, schema, temporary, transactionId, options }: flightSql
       hint: 'Leave options out.',
     });
   }
+}
+
+/** The data of an upload. */
+interface FlightUpload {
+  /** An Arrow IPC stream, to be read once. It ends only after the client has half-closed the call. */
+  readonly body: AsyncIterable<Uint8Array>;
+  /** The number of rows read so far. */
+  readonly rows: () => number;
+  /** True if the first message has a schema with columns: without one, no rows follow. */
+  hasColumns(): boolean;
+}
+
+/**
+ * Joins the messages of an upload into an Arrow IPC stream. A message may contain only the descriptor, or metadata.
+ * `acknowledge` is called with the metadata of a message when the next one is wanted.
+ */
+function flightUpload(
+  first: flight.FlightData,
+  rest: AsyncIterator<flight.FlightData, void, undefined>,
+  acknowledge?: Acknowledge,
+): FlightUpload {
+  let rows = 0;
+  const all = prepend([first], rest);
+  const messages = acknowledge === undefined ? all : acknowledged(all, acknowledge);
+  return {
+    body: joinArrowMessages(messages, (header) => void (rows += header.rows)),
+    rows: () => rows,
+    hasColumns: () => first.dataHeader.length > 0 && readArrowHeader(first.dataHeader).columns > 0,
+  };
+}
+
+async function* acknowledged(
+  messages: AsyncIterable<flight.FlightData>,
+  acknowledge: Acknowledge,
+): AsyncGenerator<flight.FlightData, void, undefined> {
+  for await (const message of messages) {
+    yield message;
+    if (message.appMetadata.length > 0) await acknowledge(message.appMetadata);
+  }
+}
+
+/** Acknowledges a message of an upload. Waits while the client has many acknowledgements to read. */
+export type Acknowledge = (metadata: Uint8Array) => Promise<void>;
+
+/** The most unread acknowledgements, and the most bytes of them. */
+const MAX_WAITING = 10_000;
+const MAX_WAITING_BYTES = 1024 ** 2;
+
+/**
+ * Runs an upload. Yields the metadata that it acknowledges as the client reads them, and its result at the end. If the
+ * upload fails, throws its error instead of what waits. A client that reads nothing for `idleTimeoutMs` while the most
+ * acknowledgements wait fails the upload.
+ */
+export async function* withAcknowledgements(
+  run: (acknowledge: Acknowledge) => Promise<Uint8Array>,
+  idleTimeoutMs: number,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const waiting: Uint8Array[] = [];
+  let waitingBytes = 0;
+  let isAbandoned = false;
+  let added = withResolvers<void>();
+  let taken = withResolvers<void>();
+  let outcome: { readonly result: Uint8Array } | { readonly error: unknown } | undefined;
+
+  function isFull(): boolean {
+    return !isAbandoned && (waiting.length > MAX_WAITING || waitingBytes > MAX_WAITING_BYTES);
+  }
+
+  async function acknowledge(metadata: Uint8Array): Promise<void> {
+    if (metadata.length > MAX_WAITING_BYTES) throw tooLarge(metadata.length);
+    // A copy: a part would keep the whole message in memory.
+    waiting.push(new Uint8Array(metadata));
+    waitingBytes += metadata.length;
+    added.resolve();
+    while (isFull()) await beforeTimeout(taken.promise, idleTimeoutMs);
+  }
+
+  function end(how: NonNullable<typeof outcome>): void {
+    outcome = how;
+    added.resolve();
+  }
+
+  run(acknowledge).then(
+    (result) => end({ result }),
+    (error: unknown) => end({ error }),
+  );
+  try {
+    for (;;) {
+      await added.promise;
+      added = withResolvers();
+      while (waiting.length > 0) {
+        if (outcome !== undefined && 'error' in outcome) throw outcome.error;
+        const next = waiting.shift() ?? new Uint8Array(0);
+        yield next;
+        waitingBytes -= next.length;
+        taken.resolve();
+        taken = withResolvers();
+      }
+      if (outcome === undefined) continue;
+      if ('error' in outcome) throw outcome.error;
+      return yield outcome.result;
+    }
+  } finally {
+    isAbandoned = true;
+    taken.resolve();
+  }
+}
+
+async function beforeTimeout(promise: Promise<void>, timeoutMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(unread(timeoutMs)), timeoutMs);
+  });
+  try {
+    await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function tooLarge(bytes: number): ServiceError {
+  return new ServiceError(
+    'payload_too_large',
+    `The app_metadata of a message has ${bytes} bytes, and at most ${MAX_WAITING_BYTES} are acknowledged.`,
+    { hint: 'Send a short app_metadata, such as a sequence number.' },
+  );
+}
+
+function unread(timeoutMs: number): ServiceError {
+  return new ServiceError(
+    'deadline_exceeded',
+    `The client did not read the acknowledgements of its upload for ${timeoutMs} ms.`,
+    { hint: 'Read the results of DoPut while you write, or write without app_metadata.' },
+  );
 }

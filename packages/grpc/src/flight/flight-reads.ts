@@ -1,12 +1,13 @@
 import { ServiceError } from '@svc/errors';
 import type { Call, FrameStream } from '@svc/frames';
-import { encapsulate, encodeArrowSchema } from '@svc/frames/internal';
+import { createYield } from '@svc/frames/async';
+import { encapsulate, encodeArrowSchema } from '@svc/frames/ipc';
 import { parseUpdate } from '@svc/frames/statements';
 import { flight } from '@svc/proto';
 import type { EngineName, Service, SqlResult } from '@svc/service';
 import { Schema } from 'apache-arrow';
 import { streamWithColumnMetadata, withColumnMetadata } from '../flight-sql/column-metadata.ts';
-import { type Command, parseCommand } from '../flight-sql/command.ts';
+import { type Command, parseCommand, refuseTransaction } from '../flight-sql/command.ts';
 import {
   isMetadataCommand,
   type MetadataCall,
@@ -15,14 +16,11 @@ import {
   readMetadata,
 } from '../flight-sql/metadata.ts';
 import type { PreparedStatements } from '../flight-sql/prepared-statements.ts';
-import { refuseTransaction } from '../flight-sql/refuse-transaction.ts';
 import { parsedStatement, runUpdate } from '../flight-sql/run-update.ts';
 import { smallTable } from '../flight-sql/small-table.ts';
-import { timestampMessage } from '../frame-messages.ts';
-import { type BoundStatement, decodeSource, encodeSource, type FlightSource } from './flight-source.ts';
-import { flightTarget } from './flight-target.ts';
-import type { PendingQueries, PendingQuery } from './pending-queries.ts';
-import type { Tickets } from './tickets.ts';
+import { timestampMessage } from '../messages.ts';
+import { type BoundStatement, decodeSource, encodeSource, type FlightSource, flightTarget } from './flight-source.ts';
+import type { PendingQueries, PendingQuery, Tickets } from './tickets.ts';
 
 /** An open read. The caller must close it. */
 export interface OpenFlight {
@@ -40,7 +38,7 @@ export interface FlightReads {
   schema(call: Call, descriptor: flight.FlightDescriptor, engine: EngineName): Promise<Uint8Array>;
   /** Opens the data of a ticket. */
   open(call: MetadataCall, ticket: Uint8Array): Promise<OpenFlight>;
-  /** Returns a new ticket for one that is still valid. */
+  /** Returns a new ticket for a valid one. */
   renew(call: Call, ticket: Uint8Array): flight.FlightEndpoint;
 }
 
@@ -58,8 +56,8 @@ export function schemaBytes(schema: Schema): Uint8Array {
 }
 
 /** Creates the reads of a service. */
-export function createFlightReads({ service, tickets, pending, statements }: FlightReadsOptions): FlightReads {
-  const describe = createFlightDescriber({ service, statements });
+export function createFlightReads(parts: FlightReadsOptions): FlightReads {
+  const { service, tickets, pending } = parts;
 
   function endpoint(call: Call, content: Uint8Array, query?: PendingQuery): flight.FlightEndpoint {
     const { ticket, expires } = tickets.issue(call, content);
@@ -75,7 +73,7 @@ export function createFlightReads({ service, tickets, pending, statements }: Fli
         query = running.query;
         return running.schema;
       };
-      const { source, schema, rows, bytes, version } = await describe(call, descriptor, { engine, schemaOf });
+      const { source, schema, rows, bytes, version } = await describe(parts, call, descriptor, { engine, schemaOf });
       return {
         schema: schemaBytes(schema),
         flightDescriptor: descriptor,
@@ -97,7 +95,7 @@ export function createFlightReads({ service, tickets, pending, statements }: Fli
         query.end(NOT_WANTED);
         return resultSchema;
       };
-      const { schema } = await describe(call, descriptor, { engine, schemaOf });
+      const { schema } = await describe(parts, call, descriptor, { engine, schemaOf });
       return schemaBytes(schema);
     },
 
@@ -111,7 +109,7 @@ export function createFlightReads({ service, tickets, pending, statements }: Fli
         return openResult(await service.query(call, sql, { params, engine }));
       }
       if (source.kind === 'update') {
-        await runUpdate(service, call, parsedStatement(source));
+        await runUpdate(service, call, await parsedStatement(source));
         return { stream: smallTable(NO_COLUMNS, []), close: () => undefined };
       }
       const stream = await readMetadata(service, call, metadataCommand(source.command));
@@ -149,16 +147,9 @@ interface FlightDescription {
   readonly version?: string;
 }
 
-/** Describes a descriptor without reading its data. */
-type FlightDescriber = (
-  call: Call,
-  descriptor: flight.FlightDescriptor,
-  options: DescribeOptions,
-) => Promise<FlightDescription>;
-
 /** How to describe a statement. */
 interface DescribeOptions {
-  /** The engine of a statement that was not prepared. */
+  /** The engine of an unprepared statement. */
   readonly engine: EngineName;
   readonly schemaOf: (statement: BoundStatement) => Promise<Schema>;
 }
@@ -166,51 +157,49 @@ interface DescribeOptions {
 /** The schema of an empty result. */
 const NO_COLUMNS: Schema = new Schema([]);
 
-/** Creates a describer of frames, statements and metadata. */
-function createFlightDescriber({
-  service,
-  statements,
-}: {
-  readonly service: Service;
-  readonly statements: PreparedStatements;
-}): FlightDescriber {
-  async function describeCommand(
-    call: Call,
-    command: Command,
-    { bytes, engine, schemaOf }: DescribeOptions & { readonly bytes: Uint8Array },
-  ): Promise<FlightDescription> {
-    if (isMetadataCommand(command)) {
-      return { source: { kind: 'command', command: bytes }, schema: metadataSchema(command) };
-    }
-    if (command.name === 'CommandStatementQuery') {
-      refuseTransaction(command.message.transactionId);
-      const sql = command.message.query;
-      const statement = { sql, params: [], engine };
-      if (parseUpdate(sql)) return { source: { kind: 'update', ...statement }, schema: NO_COLUMNS };
-      return { source: { kind: 'query', ...statement }, schema: withColumnMetadata(await schemaOf(statement)) };
-    }
-    if (command.name === 'CommandPreparedStatementQuery') {
-      const prepared = statements.get(call, command.message.preparedStatementHandle);
-      const { sql, params, engine: preparedFor } = prepared;
-      const statement = { sql, params, engine: preparedFor };
-      if (prepared.update) return { source: { kind: 'update', ...statement }, schema: NO_COLUMNS };
-      const isBound = params.length >= prepared.parameterCount;
-      const schema = isBound ? await schemaOf(statement) : (await service.describeQuery(call, sql, preparedFor)).schema;
-      return { source: { kind: 'query', ...statement }, schema: withColumnMetadata(schema) };
-    }
-    throw new ServiceError('invalid_argument', `${command.name} is not something to read.`, {
-      hint: 'Send it with DoPut.',
-    });
-  }
+/** Describes a descriptor without reading its data. */
+async function describe(
+  parts: FlightReadsOptions,
+  call: Call,
+  descriptor: flight.FlightDescriptor,
+  options: DescribeOptions,
+): Promise<FlightDescription> {
+  const target = flightTarget(descriptor);
+  if (target.kind === 'command') return describeCommand(parts, call, target.command, descriptor.cmd, options);
+  const reading = await parts.service.readFrame(call, target.handle, { limit: 0 });
+  reading.close();
+  const { info, stream } = reading;
+  return { source: target, schema: stream.schema, rows: info.rows, bytes: info.bytes, version: info.version };
+}
 
-  return async (call, descriptor, options) => {
-    const target = flightTarget(descriptor);
-    if (target.kind === 'command') {
-      return describeCommand(call, target.command, { bytes: descriptor.cmd, ...options });
-    }
-    const reading = await service.readFrame(call, target.handle, { limit: 0 });
-    reading.close();
-    const { info, stream } = reading;
-    return { source: target, schema: stream.schema, rows: info.rows, bytes: info.bytes, version: info.version };
-  };
+/** Describes a command. `bytes`: its encoded form. */
+async function describeCommand(
+  { service, statements }: FlightReadsOptions,
+  call: Call,
+  command: Command,
+  bytes: Uint8Array,
+  { engine, schemaOf }: DescribeOptions,
+): Promise<FlightDescription> {
+  if (isMetadataCommand(command)) {
+    return { source: { kind: 'command', command: bytes }, schema: metadataSchema(command) };
+  }
+  if (command.name === 'CommandStatementQuery') {
+    refuseTransaction(command.message.transactionId);
+    const sql = command.message.query;
+    const statement = { sql, params: [], engine };
+    if (await parseUpdate(sql, createYield())) return { source: { kind: 'update', ...statement }, schema: NO_COLUMNS };
+    return { source: { kind: 'query', ...statement }, schema: withColumnMetadata(await schemaOf(statement)) };
+  }
+  if (command.name === 'CommandPreparedStatementQuery') {
+    const prepared = statements.get(call, command.message.preparedStatementHandle);
+    const { sql, params, engine: preparedFor } = prepared;
+    const statement = { sql, params, engine: preparedFor };
+    if (prepared.update) return { source: { kind: 'update', ...statement }, schema: NO_COLUMNS };
+    const isBound = params.length >= prepared.parameterCount;
+    const schema = isBound ? await schemaOf(statement) : (await service.describeQuery(call, sql, preparedFor)).schema;
+    return { source: { kind: 'query', ...statement }, schema: withColumnMetadata(schema) };
+  }
+  throw new ServiceError('invalid_argument', `${command.name} is not something to read.`, {
+    hint: 'Send it with DoPut.',
+  });
 }

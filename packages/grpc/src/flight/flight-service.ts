@@ -1,26 +1,20 @@
-import { parseAuthorization, unauthenticated } from '@svc/auth';
 import { onAbort, ServiceError } from '@svc/errors';
-import type { Call, Decoders, ListOptions } from '@svc/frames';
-import { type ArrowMessage, createYield, encodeArrowMessages } from '@svc/frames/internal';
+import type { Decoders, ListOptions } from '@svc/frames';
+import { createYield } from '@svc/frames/async';
+import { type ArrowMessage, encodeArrowMessages } from '@svc/frames/ipc';
 import { flight } from '@svc/proto';
 import type { EngineName, Service } from '@svc/service';
 import type { CallContext, ServiceImplementation } from 'nice-grpc';
-import { AUTHORIZATION_KEY } from '../call-credentials.ts';
-import { type CountedCall, countRows } from '../call-traffic.ts';
-import { type EngineChoice, engineChoice } from '../flight-sql/engine-choice.ts';
+import { AUTHORIZATION_KEY, type CountedCall, countRows } from '../call/calls.ts';
+import { encodeFlightData, FlightMessage } from '../call/grpc-js-call.ts';
+import { type UploadPace, withIdleTimeout, withPace } from '../call/upload-pace.ts';
 import { isLeftOut } from '../flight-sql/metadata.ts';
 import { createPreparedStatements } from '../flight-sql/prepared-statements.ts';
-import { decodeRequest } from '../message-limits.ts';
-import { type UploadPace, withPace } from '../upload-pace.ts';
-import { withIdleTimeout } from '../with-idle-timeout.ts';
 import { createFlightActions } from './flight-actions.ts';
-import { encodeFlightData, FlightMessage } from './flight-data.ts';
-import { createFlightPuts, type FlightPut } from './flight-puts.ts';
+import { createFlightPuts, type FlightPut, withAcknowledgements } from './flight-puts.ts';
 import { createFlightReads } from './flight-reads.ts';
-import { createPendingQueries } from './pending-queries.ts';
-import { createRunningFlights } from './running-flights.ts';
-import { createTickets } from './tickets.ts';
-import { withAcknowledgements } from './with-acknowledgements.ts';
+import { createHandshake, type EngineChoice, engineChoice } from './session.ts';
+import { createPendingQueries, createRunningFlights, createTickets } from './tickets.ts';
 
 /** Options of the Flight service. */
 export interface FlightServiceOptions {
@@ -31,14 +25,14 @@ export interface FlightServiceOptions {
   readonly pace: UploadPace;
   /** Decodes the parameters of statements. */
   readonly decoders: Decoders;
-  /** The engine of statements that name none. */
+  /** The engine of statements without one. */
   readonly defaultEngine: EngineName;
 }
 
 type Definition = typeof flight.FlightServiceDefinition;
 type DoGet = Definition['methods']['doGet'];
 
-/** The encoder of the messages that DoGet sends. */
+/** The encoder of the messages of DoGet. */
 interface FlightMessageCodec {
   encode(message: FlightMessage): { finish(): Uint8Array };
   decode(input: Uint8Array): FlightMessage;
@@ -53,7 +47,7 @@ const MESSAGE_CODEC: FlightMessageCodec = {
   fromPartial: (message) => message,
 };
 
-/** The Flight service as defined by its protocol, except that DoGet sends Arrow messages that are encoded later. */
+/** The Flight service of the protocol, except for DoGet: its Arrow messages are encoded later. */
 export const FlightDefinition: Omit<Definition, 'methods'> & {
   readonly methods: Omit<Definition['methods'], 'doGet'> & {
     readonly doGet: Omit<DoGet, 'responseType'> & { readonly responseType: FlightMessageCodec };
@@ -169,41 +163,6 @@ function prefixFrom(expression: Uint8Array): ListOptions {
 
 function sizeOf({ dataHeader, dataBody, appMetadata }: flight.FlightData): number {
   return dataHeader.length + dataBody.length + appMetadata.length;
-}
-
-/** Returns the tokens of handshakes, which the client sends with all further calls. */
-interface Handshake {
-  /** The token in the metadata of an authenticated call; undefined if the metadata has none. */
-  tokenOf(authorization: string | undefined): string | undefined;
-  /** Checks a user and password in a message. Throws `unauthenticated` if they are wrong. */
-  check(call: Call, payload: Uint8Array): Promise<string>;
-}
-
-/** The token of everyone if authentication is off. It has no effect. */
-const ANONYMOUS_TOKEN = 'anonymous';
-
-/** Creates the handshakes of a service. There are no sessions: the token is the password, and each call is authenticated. */
-function createHandshake({ authenticate, admit }: Pick<Service, 'admit' | 'authenticate'>): Handshake {
-  if (authenticate === undefined) return { tokenOf: () => ANONYMOUS_TOKEN, check: async () => ANONYMOUS_TOKEN };
-  return {
-    tokenOf: (authorization) => (authorization === undefined ? undefined : parseAuthorization(authorization)),
-    async check(call, payload) {
-      const { password } = basicAuth(payload);
-      // Any user is right. Its name may have a colon, which would end it in Basic credentials.
-      const authorization = `Basic ${Buffer.from(`:${password}`).toString('base64')}`;
-      const caller = await authenticate({ authorization }, call);
-      admit({ ...call, caller, tenant: caller.tenant });
-      return password;
-    },
-  };
-}
-
-function basicAuth(payload: Uint8Array): flight.BasicAuth {
-  try {
-    return decodeRequest(flight.BasicAuth, payload);
-  } catch {
-    throw unauthenticated('The payload of the handshake is not a BasicAuth message.');
-  }
 }
 
 /**

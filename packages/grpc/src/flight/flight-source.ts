@@ -1,9 +1,12 @@
+import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import type { SqlValue } from '@svc/frames';
-import { QueryRequest } from '@svc/proto';
+import { flight, QueryRequest } from '@svc/proto';
 import type { EngineName } from '@svc/service';
-import { engineFrom, sqlValueFrom, sqlValueMessage } from '../query-messages.ts';
+import { type Command, parseCommand } from '../flight-sql/command.ts';
+import { engineFrom, sqlValueFrom, sqlValueMessage } from '../messages.ts';
 
-/** A statement, the values of its parameters, and the engine that runs it. */
+/** A statement, the values of its parameters, and its engine. */
 export interface BoundStatement {
   readonly sql: string;
   readonly params: readonly SqlValue[];
@@ -14,9 +17,9 @@ export interface BoundStatement {
 export type FlightSource =
   | { readonly kind: 'frame'; readonly handle: string }
   | ({ readonly kind: 'query' } & BoundStatement)
-  /** A statement that changes frames but is run like a query; its result is empty. */
+  /** A statement run like a query although it changes frames; its result is empty. */
   | ({ readonly kind: 'update' } & BoundStatement)
-  /** A Flight SQL command that asks for metadata. */
+  /** A Flight SQL command for metadata. */
   | { readonly kind: 'command'; readonly command: Uint8Array };
 
 const KINDS: readonly FlightSource['kind'][] = ['frame', 'query', 'update', 'command'];
@@ -43,3 +46,30 @@ function payloadOf(source: FlightSource): Uint8Array {
   const request = QueryRequest.fromPartial({ sql, params: params.map(sqlValueMessage), engine });
   return QueryRequest.encode(request).finish();
 }
+
+/** The target of a descriptor: a frame, or a Flight SQL command. */
+type FlightTarget =
+  { readonly kind: 'frame'; readonly handle: string } | { readonly kind: 'command'; readonly command: Command };
+
+/** Parses a descriptor. */
+export function flightTarget(descriptor: flight.FlightDescriptor | undefined): FlightTarget {
+  const { PATH, CMD } = flight.FlightDescriptorDescriptorType;
+  if (descriptor?.type === CMD) return { kind: 'command', command: parseCommand(descriptor.cmd) };
+  if (descriptor?.type !== PATH) {
+    throw new ServiceError('invalid_argument', 'The descriptor has neither a path nor a command.', { hint: PATH_HINT });
+  }
+  const [handle, ...more] = descriptor.path;
+  if (handle === undefined || handle === '' || more.length > 0) {
+    const path = descriptor.path.join('/');
+    throw new ServiceError(
+      'invalid_argument',
+      `The path ${quoted(path)} of the descriptor does not have exactly one part.`,
+      {
+        hint: PATH_HINT,
+      },
+    );
+  }
+  return { kind: 'frame', handle };
+}
+
+const PATH_HINT = 'Use a path with one part, the handle of a frame.';

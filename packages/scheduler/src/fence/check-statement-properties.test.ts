@@ -5,13 +5,13 @@ import { runs } from '../../../../test/tier.ts';
 import { SPARK_ATTACKS, STANDARD_ATTACKS } from '../testing/fence-attacks.ts';
 import { SPARK_QUERIES, STANDARD_QUERIES } from '../testing/fence-queries.ts';
 import { checkStatement, type SqlDialect } from './check-statement.ts';
-import { SPARK } from './spark/spark-dialect.ts';
-import { STANDARD } from './standard/standard-dialect.ts';
-import type { Token } from './token.ts';
+import { SPARK } from './spark-dialect.ts';
+import { STANDARD } from './standard-dialect.ts';
+import { lex as lexAs, type Token } from './lexer.ts';
 
 const LEXERS: Readonly<Record<SqlDialect, (sql: string) => Promise<Token[]>>> = {
-  spark: SPARK.lex,
-  standard: STANDARD.lex,
+  spark: (sql: string) => lexAs(sql, SPARK),
+  standard: (sql: string) => lexAs(sql, STANDARD),
 };
 const TEXTS = {
   spark: [...SPARK_QUERIES, ...SPARK_ATTACKS].map(({ sql }) => sql),

@@ -2,20 +2,32 @@ import { cancelledError, onAbort, ServiceError } from '@svc/errors';
 import { orAborted } from '@svc/errors/internal';
 import type { flight } from '@svc/proto';
 import type { RecordBatch, Schema } from 'apache-arrow';
-import type { Cluster } from '../cluster.ts';
-import type { BoundStatement, Driver, DriverResult } from '../driver.ts';
-import { rememberSuccess } from '../remember-success.ts';
-import { schedulerFailed } from '../scheduler-failed.ts';
-import { waitForStops } from '../wait-for-stops.ts';
-import { bindFrames, type BoundSql, inParentheses, withoutRows } from './bind-frames.ts';
-import { type CancelFlight, createCancelFlight } from './cancel-flight.ts';
-import { statementQuery } from './commands.ts';
-import { type CallScope, type Connection, createConnection } from './connection.ts';
-import { findDialect } from './dialect.ts';
-import { type OpenEndpoint, readFlight, schemaOf } from './flight-rows.ts';
-import { type PreparedStatement, prepareStatement } from './prepared-statement.ts';
-import { parseReadFile } from './read-file-template.ts';
-import type { MessageReader } from './read-messages.ts';
+import {
+  type BoundStatement,
+  type Cluster,
+  type Driver,
+  type DriverResult,
+  rememberSuccess,
+  schedulerFailed,
+  waitForStops,
+} from '../driver.ts';
+import { bindFrames, type BoundSql, findDialect, inParentheses, parseReadFile, withoutRows } from './bind-frames.ts';
+import {
+  type CancelFlight,
+  createCancelFlight,
+  type PreparedStatement,
+  prepareStatement,
+} from './prepared-statement.ts';
+import {
+  type CallScope,
+  type Connection,
+  createConnection,
+  type MessageReader,
+  type OpenEndpoint,
+  readFlight,
+  schemaOf,
+  statementQuery,
+} from './connection.ts';
 import { isUnimplemented } from './status-error.ts';
 
 /** Options of `createFlightDriver`. */
@@ -27,7 +39,7 @@ export interface FlightDriverOptions {
   readonly readFile?: string | undefined;
 }
 
-/** Creates a driver for an engine that speaks Flight SQL. It connects with the first statement. */
+/** Creates a driver for an engine of Flight SQL. It connects with the first statement. */
 export function createFlightDriver(cluster: Cluster, { readFile: template }: FlightDriverOptions = {}): Driver {
   const readFile = template === undefined ? undefined : parseReadFile(template);
   const connections = new Map<string, Connection>();
@@ -93,7 +105,7 @@ export function createFlightDriver(cluster: Cluster, { readFile: template }: Fli
 
 const PROBE_TIMEOUT_MS = 30_000;
 
-/** Says that the data is on the connection that its ticket came from. */
+/** The scheme for data on the connection of its ticket. */
 const REUSE = 'arrow-flight-reuse-connection:';
 
 /**
@@ -124,15 +136,9 @@ function serverAt(uri: string, cluster: Cluster): Cluster | undefined {
 
 const TLS: Readonly<Record<string, boolean | undefined>> = { 'grpc:': false, 'grpc+tcp:': false, 'grpc+tls:': true };
 
-/** What a description needs. */
-interface DescribeParts {
-  readonly connection: Connection;
-  readonly cancelFlight: CancelFlight;
-}
-
 /** Returns the columns of a statement with parameters; undefined if the server does not know them before it runs. */
 async function preparedSchema(
-  { connection }: DescribeParts,
+  { connection }: StatementParts,
   scope: CallScope,
   text: string,
 ): Promise<Schema | undefined> {
@@ -144,7 +150,7 @@ async function preparedSchema(
 
 /** Returns the columns of a statement without parameters; undefined if the server does not announce them. */
 async function querySchema(
-  { connection, cancelFlight }: DescribeParts,
+  { connection, cancelFlight }: StatementParts,
   scope: CallScope,
   text: string,
 ): Promise<Schema | undefined> {
@@ -168,7 +174,7 @@ const CANCEL_TIMEOUT_MS = 10_000;
 interface StatementParts {
   readonly connection: Connection;
   readonly cancelFlight: CancelFlight;
-  /** Opens the data of an endpoint, on the server that has it. */
+  /** Opens the data of an endpoint, on its server. */
   readonly openEndpoint: (scope: CallScope, endpoint: flight.FlightEndpoint) => MessageReader<flight.FlightData>;
   readonly running: RunningStatements;
 }

@@ -1,6 +1,6 @@
 import { status as Status } from '@grpc/grpc-js';
 import { describe, expect, test } from 'vitest';
-import type { Cluster } from '../cluster.ts';
+import type { Cluster } from '../driver.ts';
 import { inParentheses } from './bind-frames.ts';
 import { type CallContext, isUnimplemented, statusError } from './status-error.ts';
 

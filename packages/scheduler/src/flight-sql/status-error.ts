@@ -1,8 +1,7 @@
 import { status as Status } from '@grpc/grpc-js';
 import { ERROR_CODES, type ErrorCode, ServiceError } from '@svc/errors';
-import { charactersBefore, charactersIn } from '@svc/frames/internal';
-import type { Cluster } from '../cluster.ts';
-import { schedulerFailed } from '../scheduler-failed.ts';
+import { charactersBefore, charactersIn } from '@svc/frames/sql';
+import { type Cluster, schedulerFailed } from '../driver.ts';
 import type { BoundSql } from './bind-frames.ts';
 
 /** The status of a failed call. */
@@ -19,7 +18,7 @@ export interface CallContext {
   /** The statement, if the call is about one. */
   readonly sql?: string;
   readonly bound?: BoundSql;
-  /** Whether the engine only plans the statement in this call: a failure without a reason is then one of the SQL. */
+  /** True if the engine only plans the statement in this call: a failure without a reason is then one of the SQL. */
   readonly isPlanning?: boolean;
 }
 
@@ -27,19 +26,19 @@ export interface CallContext {
 export function statusError(failed: FailedCall, context: CallContext): ServiceError {
   const error = peerError(failed, context) ?? engineError(failed, context);
   const { code, details } = failed;
-  // An error, so that the log shows it.
+  // An error, for the log.
   return Object.assign(error, { cause: Object.assign(new Error(`gRPC status ${code}: ${details}`), { code }) });
 }
 
 const UNIMPLEMENTED: number = Status.UNIMPLEMENTED;
 
-/** Whether a call failed because the server does not have it. */
+/** True if a call failed because the server does not have it. */
 export function isUnimplemented(error: unknown): boolean {
   const cause = error instanceof ServiceError ? error.cause : undefined;
   return typeof cause === 'object' && cause !== null && 'code' in cause && cause.code === UNIMPLEMENTED;
 }
 
-/** Codes of another server of this kind that mean the same to the client of this one. */
+/** Codes of another server of this kind with the same meaning for the client of this one. */
 const SAME_CODES: ReadonlySet<ErrorCode> = new Set([
   'invalid_sql',
   'permission_denied',
@@ -49,7 +48,7 @@ const SAME_CODES: ReadonlySet<ErrorCode> = new Set([
   'deadline_exceeded',
 ]);
 
-/** Returns the error of a server of this kind, which sends its code, hint and position. */
+/** Returns the error of a server of this kind: it sends its code, hint and position. */
 function peerError({ details, trailer }: FailedCall, { cluster, sql, bound }: CallContext): ServiceError | undefined {
   const code = trailer('svc-error-code');
   if (!isErrorCode(code)) return undefined;
@@ -108,7 +107,7 @@ function engineError({ code, details }: FailedCall, { cluster, sql, bound, isPla
   }
 }
 
-/** Failures that the client's gRPC library reports, not the engine. */
+/** Failures reported by the gRPC library, not by the engine. */
 const TRANSPORT = /RST_STREAM|Protocol error|No message received|Failed to (?:start|parse)|HTTP status|parsing error/i;
 
 function invalidSql(
@@ -119,7 +118,7 @@ function invalidSql(
   return new ServiceError('invalid_sql', message, { ...about(sql), ...placed(positionIn(details, bound), bound) });
 }
 
-/** Returns the place that some engines write into the text, in code points: as a range of bytes, or as line and column. */
+/** Returns the place in a text of some engines, in code points. It is a range of bytes, or line and column. */
 function positionIn(details: string, bound: BoundSql | undefined): number | undefined {
   if (bound === undefined) return undefined;
   const [, start] = / at (\d+):\d+ expected /.exec(details) ?? [];
@@ -150,7 +149,7 @@ function exhausted(message: string, sql: string | undefined): ServiceError {
   });
 }
 
-/** Returns the first line, or that of the cause at the end of a chain of causes. */
+/** Returns the first line, or the one of the last cause in a chain. */
 function firstLine(details: string): string {
   const [line = ''] =
     details

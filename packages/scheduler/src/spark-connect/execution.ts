@@ -1,22 +1,83 @@
 import { randomUUID } from 'node:crypto';
-import { cancelledError, onAbort } from '@svc/errors';
-import { withResolvers } from '@svc/frames/internal';
+import { cancelledError, onAbort, ServiceError } from '@svc/errors';
+import { withResolvers } from '@svc/frames/async';
+import { createResultDecoder, type ResultDecoder } from '@svc/frames/ipc';
+import { prepend } from '@svc/frames/streams';
 import type { Partially, sparkConnect } from '@svc/proto';
+import type { RecordBatch, Schema } from 'apache-arrow';
 import type { Metadata } from 'nice-grpc';
-import { schedulerFailed } from '../scheduler-failed.ts';
-import type { SparkClient } from './connect-spark.ts';
+import { schedulerFailed } from '../driver.ts';
+import type { Plan } from './plan.ts';
 import { refusalOf, RefusedPlan, transportError } from './spark-errors.ts';
 import {
   backoff,
   interrupt,
   isDisconnection,
   MAX_RETRIES,
+  type OpenedSession,
   releaseAll,
   releaseUntil,
   type SessionIdentity,
+  type SparkClient,
 } from './spark-session.ts';
 
-/** A plan that runs in a session of its own. */
+/** A plan whose columns are known. */
+export interface StartedPlan {
+  readonly schema: Schema;
+  readonly batches: AsyncGenerator<RecordBatch, void>;
+  readonly stop: Execution['stop'];
+}
+
+/** Options of `startPlan`. */
+interface StartOptions {
+  /** An unused session: Spark binds relations as views of the session. */
+  readonly opened: OpenedSession;
+  readonly plan: Plan;
+  readonly tag: string;
+  readonly signal: AbortSignal;
+  /** Called with the execution before it starts. */
+  readonly onExecution: (execution: Execution) => void;
+}
+
+/** Starts a plan, and reads its first batch. If it fails, nothing of it runs any more. The session ends with the plan. */
+export async function startPlan(client: SparkClient, options: StartOptions): Promise<StartedPlan> {
+  const { opened, plan, tag, signal } = options;
+  const execution = execute(client, { ...opened, plan, tag, signal });
+  options.onExecution(execution);
+  const decoder = createResultDecoder(MAX_BATCH_BYTES);
+  try {
+    const first = await execution.batches.next();
+    const batches = first.done === true ? [] : decode(decoder, first.value);
+    if (decoder.schema === undefined) throw schedulerFailed('The scheduler sent a result without columns.');
+    const rest = decodeAll(decoder, execution.batches);
+    return { schema: decoder.schema, batches: prepend(batches, rest), stop: execution.stop };
+  } catch (error) {
+    await execution.stop();
+    throw error;
+  }
+}
+
+/** Decodes a batch. The server is not trusted to send valid Arrow. */
+function decode(decoder: ResultDecoder, piece: readonly Uint8Array[]): RecordBatch[] {
+  try {
+    return decoder.decode(piece).filter(({ numRows }) => numRows > 0);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw schedulerFailed(`The scheduler sent a result that cannot be read: ${error.message}`, {
+      hint: 'If the message names a column, cast it to another type in the SQL.',
+      cause: error,
+    });
+  }
+}
+
+async function* decodeAll(
+  decoder: ResultDecoder,
+  pieces: AsyncIterable<readonly Uint8Array[]>,
+): AsyncGenerator<RecordBatch> {
+  for await (const piece of pieces) yield* decode(decoder, piece);
+}
+
+/** A plan in a session of its own. */
 export interface Execution {
   /** The batches of the result, each as the chunks of an Arrow IPC stream. Can be read once. */
   readonly batches: AsyncGenerator<readonly Uint8Array[]>;
@@ -27,9 +88,9 @@ export interface Execution {
 }
 
 /** Options of `execute`. */
-export interface ExecuteOptions {
+interface ExecuteOptions {
   readonly session: SessionIdentity;
-  /** The id that the server gave the session; empty if it gave none. */
+  /** The server's id of the session; empty if it gave none. */
   readonly serverSideId: string;
   readonly plan: Partially<sparkConnect.Relation>;
   readonly tag: string;
@@ -37,7 +98,7 @@ export interface ExecuteOptions {
 }
 
 /** The maximum size of a batch. */
-export const MAX_BATCH_BYTES = 256 * 2 ** 20;
+const MAX_BATCH_BYTES = 256 * 2 ** 20;
 
 /** Large batches come in chunks of this size. The client reads 16 messages ahead, so it also bounds memory. */
 const CHUNK_BYTES = 2 ** 20;
@@ -46,7 +107,7 @@ const CHUNK_BYTES = 2 ** 20;
 const RELEASE_BYTES = 8e6;
 
 /** Runs a plan when its batches are read. Failures are `ServiceError`s or `RefusedPlan`. */
-export function execute(client: SparkClient, options: ExecuteOptions): Execution {
+function execute(client: SparkClient, options: ExecuteOptions): Execution {
   const { session, signal } = options;
   const operationId = randomUUID();
   const controller = new AbortController();
@@ -63,7 +124,7 @@ export function execute(client: SparkClient, options: ExecuteOptions): Execution
   async function end(): Promise<void> {
     stopListening();
     controller.abort();
-    // A complete result leaves nothing that runs.
+    // After a complete result, nothing runs.
     if (!isComplete) await interrupt(client, session, operationId);
     void releaseAll(client, session, operationId).then(onEnded);
   }
@@ -103,7 +164,7 @@ function callsOf(
   const operation = {
     ...session,
     operationId,
-    // A server that was restarted would run the plan in a new session, without our settings.
+    // After a restart, a server would run the plan in a new session, without our settings.
     ...(serverSideId !== '' && { clientObservedServerSideSessionId: serverSideId }),
   };
   const request = {
@@ -172,12 +233,12 @@ function createBatchChunks(maxBytes: number): BatchChunks {
 
 type Response = sparkConnect.ExecutePlanResponse;
 
-/** The calls that return the responses of one operation. */
+/** The calls for the responses of one operation. */
 interface OperationCalls {
   start(options: StreamOptions): AsyncIterable<Response>;
   /** Continues after a response; from the start if there was none. */
   reattach(lastResponseId: string | undefined, options: StreamOptions): AsyncIterable<Response>;
-  /** Returns the error of a call that the server answered. */
+  /** Returns the error of an answered call. */
   refusalOf(error: unknown, trailer: Metadata | undefined): Promise<Error>;
 }
 
@@ -187,7 +248,7 @@ interface StreamOptions {
   readonly onTrailer: (trailer: Metadata) => void;
 }
 
-/** A stream that lasted this long has made progress, even without a response. */
+/** After this time, a stream has made progress, even without a response. */
 const LASTING_MS = 10_000;
 
 /**

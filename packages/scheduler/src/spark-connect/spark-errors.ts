@@ -1,11 +1,10 @@
 import { cancelledError, ServiceError } from '@svc/errors';
-import { charactersBefore, charactersIn } from '@svc/frames/internal';
+import { charactersBefore, charactersIn } from '@svc/frames/sql';
 import { ErrorInfo, type sparkConnect, Status as RpcStatus } from '@svc/proto';
 import { ClientError, type Metadata, Status } from 'nice-grpc';
-import { schedulerFailed } from '../scheduler-failed.ts';
-import type { SparkClient } from './connect-spark.ts';
+import { schedulerFailed } from '../driver.ts';
+import type { SessionIdentity, SparkClient } from './spark-session.ts';
 import { OPEN_LENGTH } from './plan.ts';
-import type { SessionIdentity } from './spark-session.ts';
 
 /** A failure in the server's own words. */
 export interface Refusal {
@@ -28,14 +27,14 @@ export class RefusedPlan extends Error {
   }
 }
 
-/** The call that failed. */
+/** The failed call. */
 interface FailedCall {
   readonly client: SparkClient;
   readonly session: SessionIdentity;
   readonly trailer: Metadata | undefined;
 }
 
-/** Returns the error of a call that the server answered: `RefusedPlan` if it says something about the plan. */
+/** Returns the error of an answered call: `RefusedPlan` if it is about the plan. */
 export async function refusalOf(error: unknown, call: FailedCall): Promise<Error> {
   const isOfPlan = error instanceof ClientError && !TRANSPORT_FAILURES.has(error.code);
   return isOfPlan ? new RefusedPlan(await readRefusal(error, call), error) : transportError(error);
@@ -77,7 +76,7 @@ function refusalFrom({ errors, rootErrorIdx }: sparkConnect.FetchErrorDetailsRes
   return { message: found.message, sqlState, errorClass, ...(context && { startIndex: context.startIndex }) };
 }
 
-/** The id under which the server keeps the details is in the trailer of the call. */
+/** The trailer of the call has the server's id of the details. */
 function errorInfoOf(trailer: Metadata | undefined): ErrorInfo | undefined {
   const bytes = trailer?.get('grpc-status-details-bin');
   if (!(bytes instanceof Uint8Array)) return undefined;
@@ -89,7 +88,7 @@ function errorInfoOf(trailer: Metadata | undefined): ErrorInfo | undefined {
   }
 }
 
-/** The classes of SQLSTATE for which the statement, or the data it meets, is the reason. */
+/** The classes of SQLSTATE for faults of the statement, or of its data. */
 const STATEMENT_CLASSES: ReadonlySet<string> = new Set(['0A', '21', '22', '42', 'P0']);
 
 const PATH_NOT_FOUND = '42K03';
@@ -99,7 +98,7 @@ function isOfStatement(sqlState: string): boolean {
   return STATEMENT_CLASSES.has(sqlState.slice(0, 2)) && sqlState !== PATH_NOT_FOUND;
 }
 
-/** Returns the error of a statement that the server refused. */
+/** Returns the error of a refused statement. */
 export function refusalError(refusal: Refusal, sql: string, cause: unknown): ServiceError {
   const { sqlState, errorClass } = refusal;
   if (isOfStatement(sqlState)) return invalidSql(refusal, sql, cause);
@@ -115,7 +114,7 @@ export function refusalError(refusal: Refusal, sql: string, cause: unknown): Ser
   });
 }
 
-/** Returns the error of a statement that the server does not accept. */
+/** Returns the error of an invalid statement. */
 export function invalidSql(refusal: Refusal, sql: string, cause: unknown): ServiceError {
   const { message, place } = tidied(refusal.message);
   const start = knownIndex(refusal.startIndex) ?? (place && offsetOf(place, sql)) ?? offsetOfSail(refusal.message, sql);
@@ -123,7 +122,7 @@ export function invalidSql(refusal: Refusal, sql: string, cause: unknown): Servi
   return new ServiceError('invalid_sql', message, { query: sql, ...(position !== undefined && { position }), cause });
 }
 
-/** Spark sends -1 for an expression whose place it no longer knows, such as a sum that overflows. */
+/** Spark sends -1 for an expression at a lost place, such as an overflowing sum. */
 function knownIndex(index: number | undefined): number | undefined {
   return index === undefined || index < 0 ? undefined : index;
 }
@@ -137,7 +136,7 @@ interface Place {
 
 const MAX_MESSAGE_LENGTH = 1000;
 
-/** Returns the first line of a message without the parts that are data: the class, the SQLSTATE and the place. */
+/** Returns the first line of a message without its data: the class, the SQLSTATE and the place. */
 function tidied(message: string): { readonly message: string; readonly place: Place | undefined } {
   const [, line, column] = /\bline (\d+),? pos (\d+)/.exec(message) ?? [];
   const place = line === undefined ? undefined : { line: Number(line), column: Number(column) };
@@ -145,7 +144,7 @@ function tidied(message: string): { readonly message: string; readonly place: Pl
     .trim()
     .replace(/^\[[A-Z0-9_.]+\]\s*/, '')
     .replace(/\n[^]*$/, '')
-    // The patterns below take quadratic time for a long run of blanks, which the SQL may have.
+    // The patterns below take quadratic time for a long run of blanks, and the SQL may have one.
     .slice(0, 2 * MAX_MESSAGE_LENGTH)
     .replace(/\s*\(line \d+, pos \d+\)/, '')
     .replace(/;?\s*line \d+,? pos \d+;?\s*$/, '')
@@ -176,7 +175,7 @@ const WRONG_CREDENTIALS = {
   hint: 'Check scheduler.token.',
 };
 
-/** The statuses that say nothing about a plan. */
+/** The statuses without a word about a plan. */
 const TRANSPORT_FAILURES: ReadonlyMap<Status, { readonly message: string; readonly hint?: string }> = new Map([
   [Status.UNAVAILABLE, { message: 'The scheduler cannot be reached, or the connection to it broke.' }],
   [Status.UNAUTHENTICATED, WRONG_CREDENTIALS],
@@ -194,7 +193,7 @@ const TRANSPORT_FAILURES: ReadonlyMap<Status, { readonly message: string; readon
   ],
 ]);
 
-/** Returns the error of a call that failed without a word about a plan. */
+/** Returns the error of a call whose failure is not about a plan. */
 export function transportError(error: unknown): ServiceError {
   const row = error instanceof ClientError ? TRANSPORT_FAILURES.get(error.code) : undefined;
   const { message = 'The scheduler did not answer as it should.', ...options } = row ?? {};

@@ -1,8 +1,46 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { sparkConnect } from '@svc/proto';
-import { ClientError, Status } from 'nice-grpc';
-import type { SparkClient } from './connect-spark.ts';
+import { type TraceContext, traceHeaders } from '@svc/frames';
+import { sparkConnect } from '@svc/proto';
+import { ChannelCredentials, type Client, ClientError, createChannel, createClient, Metadata, Status } from 'nice-grpc';
+import { addressOf, type Cluster, MAX_MESSAGE_BYTES } from '../driver.ts';
+
+/** The calls of a Spark Connect server. */
+export type SparkClient = Client<typeof sparkConnect.SparkConnectServiceDefinition>;
+
+/** A connection to a Spark Connect server. */
+interface SparkConnection {
+  /** Returns the calls of a statement. They pass its trace on. */
+  clientFor(trace: TraceContext | undefined): SparkClient;
+  close(): void;
+}
+
+const OPTIONS = {
+  'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+  // Enough for a fast network, and little enough for a slow reader to stop the server soon.
+  'grpc-node.flow_control_window': 4 * 2 ** 20,
+  'grpc.initial_reconnect_backoff_ms': 50,
+  'grpc.min_reconnect_backoff_ms': 50,
+  'grpc.max_reconnect_backoff_ms': 1000,
+  // A server of gRPC for Java closes connections with more than a ping in five minutes.
+  'grpc.keepalive_time_ms': 330_000,
+  'grpc.keepalive_timeout_ms': 20_000,
+};
+
+/** Opens a connection. It connects with the first call, and again when it has broken. */
+export function connectSpark(cluster: Cluster): SparkConnection {
+  const { hasTls, token, ca } = cluster;
+  const credentials = hasTls ? ChannelCredentials.createSsl(ca) : ChannelCredentials.createInsecure();
+  const channel = createChannel(addressOf(cluster), credentials, OPTIONS);
+  const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const create = (headers: Readonly<Record<string, string>>): SparkClient =>
+    createClient(sparkConnect.SparkConnectServiceDefinition, channel, { '*': { metadata: Metadata(headers) } });
+  const client = create(bearer);
+  return {
+    clientFor: (trace) => (trace === undefined ? client : create({ ...bearer, ...traceHeaders(trace) })),
+    close: () => channel.close(),
+  };
+}
 
 /** What every request of a session has. */
 export interface SessionIdentity {
@@ -11,10 +49,10 @@ export interface SessionIdentity {
   readonly clientType: string;
 }
 
-/** A session that the server has. */
+/** A session on the server. */
 export interface OpenedSession {
   readonly session: SessionIdentity;
-  /** The server's own id, which changes if it loses the session and with it our settings; empty if it gave none. */
+  /** The server's own id; empty if it gave none. It changes if the server loses the session and with it our settings. */
   readonly serverSideId: string;
 }
 
@@ -47,7 +85,7 @@ export interface ClientIdentity {
 }
 
 /** Options of `openSession`. */
-export interface OpenOptions extends ClientIdentity {
+interface OpenOptions extends ClientIdentity {
   /** Settings besides those of every session. Default: none. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -82,7 +120,7 @@ export async function cloneSession(
   });
 }
 
-/** Opens a session with a call that returns the server's id of it. The server may have it even if the call fails. */
+/** Opens a session with a call for the server's id of it. The server may have it even if the call fails. */
 async function opening(
   client: SparkClient,
   session: SessionIdentity,
@@ -100,7 +138,7 @@ function openLimit(signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(OPEN_TIMEOUT_MS)]);
 }
 
-/** How long the calls that end a statement may take. */
+/** How long the calls to end a statement may take. */
 const INTERRUPT_TIMEOUT_MS = 120_000;
 const RELEASE_TIMEOUT_MS = 10_000;
 
@@ -126,7 +164,7 @@ export async function releaseUntil(
   await ignoringFailure(client.releaseExecute(request, { signal: AbortSignal.timeout(RELEASE_TIMEOUT_MS) }));
 }
 
-/** Frees an operation and its session. A server that cannot be asked frees them after a while by itself. */
+/** Frees an operation and its session. An unreachable server frees them after a while by itself. */
 export async function releaseAll(client: SparkClient, session: SessionIdentity, operationId: string): Promise<void> {
   const signal = AbortSignal.timeout(RELEASE_TIMEOUT_MS);
   await ignoringFailure(client.releaseExecute({ ...session, operationId, releaseAll: {} }, { signal }));
@@ -152,13 +190,13 @@ export async function backoff(retry: number, signal: AbortSignal): Promise<void>
   await delay(FIRST_DELAY_MS * 2 ** retry, undefined, { signal });
 }
 
-/** Whether a call failed because its connection broke, so that the server may not have seen it. */
+/** True if a call failed because its connection broke: the server may not have seen it. */
 export function isDisconnection(error: unknown): boolean {
   if (!(error instanceof ClientError)) return false;
   return error.code === Status.UNAVAILABLE || error.details.startsWith('Received RST_STREAM');
 }
 
-/** Calls again after a broken connection: only for calls that can be repeated. */
+/** Calls again after a broken connection: only for repeatable calls. */
 async function retrying<Response>(
   call: (options: { readonly signal: AbortSignal }) => Promise<Response>,
   signal: AbortSignal,

@@ -1,11 +1,10 @@
 import { type FrameStream, streamFromTable } from '@svc/frames';
-import { encapsulate, encodeArrowMessages, encodeArrowSchema } from '@svc/frames/internal';
+import { encapsulate, encodeArrowMessages, encodeArrowSchema } from '@svc/frames/ipc';
 import { Any, flight, flightSql } from '@svc/proto';
 import { tableFromArrays } from 'apache-arrow';
 import { type CallContext, createServer, ServerError, Status } from 'nice-grpc';
 import { onTestFinished } from 'vitest';
-import type { Cluster } from '../cluster.ts';
-import type { BoundStatement } from '../driver.ts';
+import type { BoundStatement, Cluster } from '../driver.ts';
 
 /** How the stand-in answers a statement. */
 export interface FakeAnswer {

@@ -1,9 +1,101 @@
 import type { DuckDBType } from '@duckdb/node-api';
 import duckdb, { type Vector } from '@duckdb/node-bindings';
 import { arrayOver, type BatchReader } from '../../wire/batch.ts';
-import { type ColumnWriter, UnstorableValue, Validity } from './column-writer.ts';
-import { DuckDBDecimalType, DuckDBStructType, PLAIN_TYPES } from '../node-api.ts';
 import type { FixedType, IntervalUnit } from '../../wire/column-plans.ts';
+import { DuckDBDecimalType, DuckDBStructType, PLAIN_TYPES } from '../node-api.ts';
+
+/** Copies the buffers of an Arrow column to DuckDB vectors. */
+export interface ColumnWriter {
+  /** The type of the vectors. */
+  readonly type: DuckDBType;
+  /**
+   * Loads the buffers of the next batch. If a row of the parent is null, so is the row of this column: Arrow allows any
+   * value there, DuckDB does not.
+   */
+  load(batch: BatchReader, parent?: Validity): void;
+  /** Copies rows of the batch to the start of a vector; returns their size in bytes when read back as Arrow. */
+  fill(vector: Vector, start: number, count: number): number;
+  /** True if the batch has a float -0, even in a null row. Absent for types without one. */
+  readonly hasNegativeZero?: boolean;
+}
+
+/** A value cannot be stored; with its row in the batch. */
+export class UnstorableValue extends Error {
+  readonly row: number;
+
+  constructor(row: number, message: string) {
+    super(message);
+    this.row = row;
+  }
+}
+
+/** The rows of a batch column that have a value. */
+export class Validity {
+  length = 0;
+  private bits: Uint8Array<ArrayBuffer> = new Uint8Array(0);
+  private bitOffset = 0;
+  private shifted = new Uint8Array(256);
+
+  /** Reads the head of every column: length, offset of the first bit in its byte, bits. */
+  load(batch: BatchReader, parent?: Validity): void {
+    this.length = batch.word();
+    this.bitOffset = batch.word();
+    this.bits = batch.buffer();
+    if (parent?.hasNulls) this.restrict(parent);
+  }
+
+  /** Sets the validity from bits; without bits, every row has a value. */
+  set(length: number, bits: Uint8Array<ArrayBuffer>): void {
+    this.length = length;
+    this.bitOffset = 0;
+    this.bits = bits;
+  }
+
+  get hasNulls(): boolean {
+    return this.bits.length > 0;
+  }
+
+  isValid(row: number): boolean {
+    const at = this.bitOffset + row;
+    return this.bits.length === 0 || (((this.bits[at >> 3] ?? 0) >> (at & 7)) & 1) === 1;
+  }
+
+  /** Marks the nulls among these rows; returns the size of their validity in Arrow. */
+  fill(vector: Vector, start: number, count: number): number {
+    if (!this.hasNulls) return 0;
+    const bytes = (count + 7) >> 3;
+    const { buffer, byteOffset } = this.bitsFrom(this.bitOffset + start, bytes);
+    duckdb.vector_ensure_validity_writable(vector);
+    duckdb.copy_data_to_vector_validity(vector, 0, buffer, byteOffset, bytes);
+    return bytes;
+  }
+
+  /** Also marks the nulls of another column of the same length. */
+  private restrict(other: Validity): void {
+    if (!this.hasNulls) {
+      this.bits = other.bits;
+      this.bitOffset = other.bitOffset;
+      return;
+    }
+    const bytes = (this.length + 7) >> 3;
+    const both = this.bitsFrom(this.bitOffset, bytes).slice(0, bytes);
+    const others = other.bitsFrom(other.bitOffset, bytes);
+    for (let i = 0; i < bytes; i++) both[i] = (both[i] ?? 0) & (others[i] ?? 0);
+    this.bits = both;
+    this.bitOffset = 0;
+  }
+
+  private bitsFrom(at: number, bytes: number): Uint8Array<ArrayBuffer> {
+    const first = at >> 3;
+    const shift = at & 7;
+    if (shift === 0) return this.bits.subarray(first, first + bytes);
+    if (bytes > this.shifted.length) this.shifted = new Uint8Array(bytes);
+    for (let i = 0; i < bytes; i++) {
+      this.shifted[i] = ((this.bits[first + i] ?? 0) >> shift) | ((this.bits[first + i + 1] ?? 0) << (8 - shift));
+    }
+    return this.shifted;
+  }
+}
 
 const NO_BYTES: Uint8Array<ArrayBuffer> = new Uint8Array(0);
 
@@ -65,13 +157,13 @@ export class FixedWriter implements ColumnWriter {
   }
 }
 
-/** Creates a writer that copies values unchanged. */
+/** Copies values unchanged. */
 export function createCopyWriter(type: FixedType, width: number): FixedWriter {
   const options = { type: PLAIN_TYPES[type], width, outWidth: width, arrowWidth: width };
   return type === 'DOUBLE' || type === 'FLOAT' ? new FloatWriter(options) : new FixedWriter(options);
 }
 
-/** Writes floats, which can be -0. */
+/** Writes floats: they can be -0. */
 class FloatWriter extends FixedWriter {
   hasNegativeZero = false;
 
@@ -95,7 +187,7 @@ function hasNegativeZero(values: Uint8Array<ArrayBuffer>, width: number): boolea
 const MAX_LONG = 2n ** 63n - 1n;
 const MAX_INT = 2n ** 31n - 1n;
 
-/** Creates a writer that multiplies integers by a factor. */
+/** Multiplies integers by a factor. */
 export function createScaleWriter(type: FixedType, width: 4 | 8, factor: number): FixedWriter {
   const wide = BigInt(factor);
   function convert(from: DataView, row: number, to: DataView, at: number): void {
@@ -112,7 +204,7 @@ export function createScaleWriter(type: FixedType, width: 4 | 8, factor: number)
 
 const DAY_MS = 86_400_000n;
 
-/** Creates a writer that converts milliseconds to days. */
+/** Converts milliseconds to days. */
 export function createDaysWriter(): FixedWriter {
   function convert(from: DataView, row: number, to: DataView, at: number): void {
     const millis = from.getBigInt64(8 * row, true);
@@ -129,7 +221,7 @@ export function createDaysWriter(): FixedWriter {
   return new FixedWriter({ type: PLAIN_TYPES.DATE, width: 8, outWidth: 4, arrowWidth: 4, convert });
 }
 
-/** Creates a writer that converts 16-bit floats to 32-bit floats. */
+/** Converts 16-bit floats to 32-bit floats. */
 export function createHalfWriter(): FixedWriter {
   function convert(from: DataView, row: number, to: DataView, at: number): void {
     const bits = from.getUint16(2 * row, true);
@@ -143,7 +235,7 @@ export function createHalfWriter(): FixedWriter {
   return new FloatWriter({ type: PLAIN_TYPES.FLOAT, width: 2, outWidth: 4, arrowWidth: 4, convert });
 }
 
-/** Creates a writer that converts bits to bytes. */
+/** Converts bits to bytes. */
 export function createBitWriter(): FixedWriter {
   function convert(from: DataView, row: number, to: DataView, at: number): void {
     to.setUint8(at, (from.getUint8(row >> 3) >> (row & 7)) & 1);
@@ -168,7 +260,7 @@ function shiftBits(bits: Uint8Array, shift: number, rows: number): Uint8Array<Ar
   );
 }
 
-/** Creates a writer of UUIDs, which DuckDB stores as integers with the first bit flipped. */
+/** Writes UUIDs. DuckDB stores them as integers with the first bit flipped. */
 export function createUuidWriter(): FixedWriter {
   function convert(from: DataView, row: number, to: DataView, at: number): void {
     to.setUint32(at + 12, (from.getUint32(16 * row) ^ 0x80000000) >>> 0, true);
@@ -178,7 +270,7 @@ export function createUuidWriter(): FixedWriter {
   return new FixedWriter({ type: PLAIN_TYPES.UUID, width: 16, outWidth: 16, arrowWidth: 16, convert });
 }
 
-/** Creates a writer of decimals, in the width that DuckDB uses for their precision. */
+/** Writes decimals, in DuckDB's width for their precision. */
 export function createDecimalWriter(width: number, precision: number, scale: number): FixedWriter {
   const type = new DuckDBDecimalType(precision, scale);
   const outWidth = precision > 18 ? 16 : precision > 9 ? 8 : precision > 4 ? 4 : 2;

@@ -1,21 +1,20 @@
 import duckdb, { type Vector } from '@duckdb/node-bindings';
 import type { BatchWriter } from '../../wire/batch.ts';
-import type { ColumnReader } from './column-reader.ts';
 import {
   BitReader,
+  type ColumnReader,
   createDecimalReader,
   createDuckdbIntervalReader,
   createUuidReader,
-  DigitsReader,
   EmptyStructReader,
   FixedReader,
+  GrowingOffsets,
+  GrowingValidity,
   IntervalReader,
-  writeHead,
+  validityOf,
 } from './fixed-readers.ts';
-import { DecimalBytesReader, Int96Reader } from './parquet-readers.ts';
-import { GrowingBytes, GrowingValidity } from './growing-bytes.ts';
+import { DecimalBytesReader, DigitsReader, Int96Reader, ownBytes, TextReader } from './text-readers.ts';
 import type { GetPlan } from '../../wire/column-plans.ts';
-import { ownBytes, TextReader } from './text-reader.ts';
 
 /** Creates a reader for a plan. */
 export function createColumnReader(plan: GetPlan): ColumnReader {
@@ -69,7 +68,7 @@ function wrappedReader(item: ColumnReader): ColumnReader {
 /** Reads lists and maps. */
 class ListReader implements ColumnReader {
   private readonly validity = new GrowingValidity();
-  private readonly offsets = new GrowingBytes();
+  private readonly offsets = new GrowingOffsets();
   private valid: Uint8Array | null = null;
   private entries = new Uint32Array(0);
   private items = 0;
@@ -77,21 +76,19 @@ class ListReader implements ColumnReader {
 
   constructor(item: ColumnReader) {
     this.item = item;
-    this.clear();
   }
 
   open(vector: Vector, rows: number): number {
     this.entries = new Uint32Array(ownBytes(duckdb.vector_get_data(vector, 16 * rows)).buffer, 0, 4 * rows);
-    this.valid = duckdb.vector_get_validity(vector, ((rows + 63) >> 6) << 3);
+    this.valid = validityOf(vector, rows);
     return 4 * rows + this.item.open(duckdb.list_vector_get_child(vector), duckdb.list_vector_get_size(vector));
   }
 
   take(start: number, count: number): void {
     const { entries, valid } = this;
     this.validity.add(valid, start, count);
-    const offsetsAt = this.offsets.grow(4 * count) / 4;
-    const offsets = new Int32Array(this.offsets.array.buffer, this.offsets.array.byteOffset);
-    // Lists that are adjacent in the vector are copied together.
+    const { offsets, at } = this.offsets.add(count);
+    // Adjacent lists are copied together.
     let runStart = 0;
     let runEnd = 0;
     for (let i = 0; i < count; i++) {
@@ -106,7 +103,7 @@ class ListReader implements ColumnReader {
       }
       runEnd += length;
       this.items += length;
-      offsets[offsetsAt + i] = this.items;
+      offsets[at + i] = this.items;
     }
     if (runEnd > runStart) this.item.take(runStart, runEnd - runStart);
   }
@@ -116,7 +113,7 @@ class ListReader implements ColumnReader {
   }
 
   write(out: BatchWriter): void {
-    writeHead(out, this.validity);
+    this.validity.write(out);
     out.buffer(this.offsets.bytes);
     this.item.write(out);
   }
@@ -125,8 +122,6 @@ class ListReader implements ColumnReader {
     this.items = 0;
     this.validity.clear();
     this.offsets.clear();
-    this.offsets.array.fill(0, 0, 4);
-    this.offsets.grow(4);
     this.item.clear();
   }
 }
@@ -141,7 +136,7 @@ class StructReader implements ColumnReader {
   }
 
   open(vector: Vector, rows: number): number {
-    this.valid = duckdb.vector_get_validity(vector, ((rows + 63) >> 6) << 3);
+    this.valid = validityOf(vector, rows);
     let bytes = 0;
     for (const [i, field] of this.fields.entries())
       bytes += field.open(duckdb.struct_vector_get_child(vector, i), rows);
@@ -158,7 +153,7 @@ class StructReader implements ColumnReader {
   }
 
   write(out: BatchWriter): void {
-    writeHead(out, this.validity);
+    this.validity.write(out);
     for (const field of this.fields) field.write(out);
   }
 

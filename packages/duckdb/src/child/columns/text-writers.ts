@@ -2,8 +2,7 @@ import type { DuckDBType } from '@duckdb/node-api';
 import duckdb, { type Vector } from '@duckdb/node-bindings';
 import { isUtf8 } from 'node:buffer';
 import { arrayOver, type BatchReader } from '../../wire/batch.ts';
-import { type ColumnWriter, Validity } from './column-writer.ts';
-import { integerAt } from './fixed-writers.ts';
+import { type ColumnWriter, integerAt, Validity } from './fixed-writers.ts';
 import { PLAIN_TYPES } from '../node-api.ts';
 
 const MAX_INLINE = 12;
@@ -81,7 +80,7 @@ function assignAll(vector: Vector, texts: Uint8Array): number {
   return view.getUint32(12, true) * 2 ** 32 + view.getUint32(8, true);
 }
 
-/** Whether each string is UTF-8: the concatenation is, and none starts within a character. */
+/** True if each string is UTF-8: the concatenation is, and none starts within a character. */
 function isAllUtf8({ offsets, content }: Texts): boolean {
   if (!isUtf8(content)) return false;
   for (let i = 0; i < offsets.length - 1; i++) {
@@ -114,7 +113,7 @@ function textsFrom(rows: number, textAt: (row: number) => Uint8Array): Texts {
   return { offsets, content };
 }
 
-/** Writes strings with offsets, which need not start at 0. */
+/** Writes strings with offsets, starting anywhere. */
 export class OffsetTextsWriter extends TextsWriter {
   private readonly isWide: boolean;
 
@@ -176,7 +175,7 @@ export class FixedTextsWriter extends TextsWriter {
   }
 }
 
-/** Writes decimals and integers that DuckDB's Parquet cannot hold as text: `-1.50`, or `123e2` if the scale is negative. */
+/** Writes decimals and integers too wide for DuckDB's Parquet as text: `-1.50`, or `123e2` if the scale is negative. */
 export class DigitsWriter extends TextsWriter {
   private readonly width: number;
   private readonly scale: number;

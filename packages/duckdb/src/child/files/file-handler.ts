@@ -2,20 +2,17 @@ import type { DuckDBConnection, DuckDBInstance as Instance, DuckDBResult } from 
 import duckdb, { type Database } from '@duckdb/node-bindings';
 import { onAbort } from '@svc/errors';
 import { collectGarbage } from '../collect-garbage.ts';
-import { CancelledError, type ActiveRequest } from '../active-request.ts';
-import { footerOf } from './finish-file.ts';
+import { type ActiveRequest, CancelledError } from '../active-request.ts';
+import { DamagedFileError, footerOf, IntactFileError } from './checksums.ts';
 import { declaredValues } from './parquet-layout.ts';
-import { copyToFile, createUploads, type Uploads } from './write-file.ts';
-import { duckTypeOf } from '../columns/duck-type-of.ts';
-import { DuckDBInstance } from '../node-api.ts';
+import { copyToFile, createUploads, type WriteUpload } from './write-file.ts';
+import { DuckDBInstance, duckTypeOf } from '../node-api.ts';
 import { openDatabase } from '../open-database.ts';
-import { createFileVerifier, type FileVerifier } from './file-verifier.ts';
-import { DamagedFileError, IntactFileError } from './load-checks.ts';
-import { createLongReads, type LongReads } from './long-reads.ts';
-import { readRows } from './read-rows.ts';
-import { TextReader } from '../columns/text-reader.ts';
-import type { ArrowMeasure, ChildResponses, ChildRequest, ChildSettings } from '../../wire/file-requests.ts';
-import { monotonicMs } from '../../wire/request-trace.ts';
+import { createFileVerifier } from './file-verifier.ts';
+import { readRows, withLargeBuffer } from './read-rows.ts';
+import { TextReader } from '../columns/text-readers.ts';
+import type { ArrowMeasure, ChildRequest, ChildResponses, ChildSettings } from '../../wire/requests.ts';
+import { monotonicMs } from '../../wire/messages.ts';
 
 /** Handles file requests, with one in-memory database, and another for uploads. */
 export interface FileHandler {
@@ -37,31 +34,75 @@ export function createFileHandler(
     if (limit !== undefined) await (await forUploads()).connection.run(limit);
   });
   const verifier = createFileVerifier();
-  const longReads = createLongReads();
   // Avoid an unhandled rejection; each request awaits `opened` itself.
   opened.catch(() => undefined);
+
+  async function handle(
+    { writeUpload }: OpenDatabase,
+    connection: DuckDBConnection,
+    active: ActiveRequest,
+    request: Exclude<ChildRequest, { op: 'verify' }>,
+  ): Promise<ChildResponses[keyof ChildResponses]> {
+    switch (request.op) {
+      case 'inspect':
+        return inspect(connection, request.sql);
+      case 'texts':
+        return await texts(await connection.run(request.sql));
+      case 'values':
+        return declaredValues(await footerOf(request.path));
+      case 'read':
+        if (request.isLong !== true) return await readVerified(connection, active, request);
+        return await withLargeBuffer(connection, () => readVerified(connection, active, request));
+      case 'write':
+        return await writeUpload(connection, active, request);
+      case 'copy':
+        return await copyToFile(request, connection, (rows) => measure(connection, request.measure, rows));
+      default:
+        return request satisfies never;
+    }
+  }
+
+  /** Sends the rows of a query, each after the bytes it came from are verified. */
+  async function readVerified(
+    connection: DuckDBConnection,
+    active: ActiveRequest,
+    request: Extract<ChildRequest, { op: 'read' }>,
+  ): Promise<ChildResponses['read']> {
+    if (request.rowChecks === undefined) return readRows(connection, active, request);
+    active.spans?.step('verify');
+    const verified = await verifier.rows(request.rowChecks, active.signal);
+    try {
+      return await readRows(connection, active, request, { allow: (rows) => verified.upTo(rows) });
+    } catch (error) {
+      if (active.signal.aborted || error instanceof DamagedFileError) throw error;
+      throw (await verified.again()).isChecked ? new IntactFileError(error) : error;
+    } finally {
+      await verified.end();
+    }
+  }
+
   return {
     async run(active, request) {
       const isUpload = request.op === 'write';
       if (request.checks !== undefined) active.spans?.step('verify');
       await verifier.verify(request.checks ?? [], active.signal);
       if (request.op === 'verify') return verifier.verify(request.files, active.signal, request.again);
-      const { instance, uploads, openedMs } = await (isUpload ? forUploads() : opened);
-      active.spans?.started(openedMs);
+      const used = await (isUpload ? forUploads() : opened);
+      active.spans?.started(used.openedMs);
       if (active.signal.aborted) throw new CancelledError();
       // One per request: a second statement on a connection ends the result of the first.
-      const connection = await instance.connect();
+      const connection = await used.instance.connect();
       let repeated: NodeJS.Timeout | undefined;
       let isDone = false;
       const stopListening = onAbort(active.signal, () => {
         connection.interrupt();
-        // DuckDB ignores an interrupt that arrives before the statement starts: repeat it.
+        // DuckDB ignores an interrupt before the statement starts: repeat it.
         repeated = setInterval(() => connection.interrupt(), INTERRUPT_EVERY_MS);
       });
       try {
         if (active.signal.aborted) throw new CancelledError();
         for (const sql of request.setup ?? []) await connection.run(sql);
-        const response = await handle({ connection, uploads, verifier, longReads }, active, request);
+        const response = await handle(used, connection, active, request);
         isDone = true;
         return response;
       } finally {
@@ -80,14 +121,14 @@ async function open(settings: readonly string[], database: Promise<Database>): P
   const instance = new DuckDBInstance(await database);
   const connection = await instance.connect();
   await connection.run(settings.join(';'));
-  return { instance, connection, uploads: createUploads(instance, connection), openedMs: monotonicMs() };
+  return { instance, connection, writeUpload: createUploads(instance, connection), openedMs: monotonicMs() };
 }
 
 interface OpenDatabase {
   readonly instance: Instance;
   /** For settings. */
   readonly connection: DuckDBConnection;
-  readonly uploads: Uploads;
+  readonly writeUpload: WriteUpload;
   /** When the database was ready, by `monotonicMs`. */
   readonly openedMs: number;
 }
@@ -101,7 +142,7 @@ function freeMemory(): void {
   const now = performance.now();
   if (now - freedAt < FREE_EVERY_MS || process.memoryUsage.rss() < MANY_BYTES) return;
   freedAt = now;
-  // After the request is done, so that nothing refers to its objects.
+  // After the request is done: then nothing refers to its objects.
   setImmediate(() => collectGarbage());
 }
 
@@ -111,7 +152,7 @@ const KEPT_BYTES = 160 * 1024 * 1024;
 const GROWTH = 1.25;
 
 /**
- * Returns a function that returns freed memory to the system a little later, if there may be much. A wide file leaves some
+ * Returns a function to give freed memory back to the system a little later, if there may be much. A wide file leaves some
  * hundred MB with the allocator, in many pieces: DuckDB trims it when its limit is set (357 MB to 91 after four files of
  * 5000 columns).
  */
@@ -131,37 +172,6 @@ function createMemoryReturn(trim: () => Promise<void>): () => void {
   };
 }
 
-interface Tools {
-  readonly connection: DuckDBConnection;
-  readonly uploads: Uploads;
-  readonly verifier: FileVerifier;
-  readonly longReads: LongReads;
-}
-
-async function handle(
-  { connection, uploads, verifier, longReads }: Tools,
-  active: ActiveRequest,
-  request: Exclude<ChildRequest, { op: 'verify' }>,
-): Promise<ChildResponses[keyof ChildResponses]> {
-  switch (request.op) {
-    case 'inspect':
-      return inspect(connection, request.sql);
-    case 'texts':
-      return await texts(await connection.run(request.sql));
-    case 'values':
-      return declaredValues(await footerOf(request.path));
-    case 'read':
-      if (request.isLong !== true) return await readVerified(connection, active, request, verifier);
-      return await longReads.run(connection, () => readVerified(connection, active, request, verifier));
-    case 'write':
-      return await uploads.write(connection, active, request);
-    case 'copy':
-      return await copyToFile(request, request.sql, connection, (rows) => measure(connection, request.measure, rows));
-    default:
-      return request satisfies never;
-  }
-}
-
 async function measure(
   connection: DuckDBConnection,
   { bytes, bytesPerRow, statements }: ArrowMeasure,
@@ -175,27 +185,7 @@ async function measure(
   return Math.ceil(sum);
 }
 
-/** Sends the rows of a query, each after the bytes it came from are verified. */
-async function readVerified(
-  connection: DuckDBConnection,
-  active: ActiveRequest,
-  request: Extract<ChildRequest, { op: 'read' }>,
-  verifier: FileVerifier,
-): Promise<ChildResponses['read']> {
-  if (request.rowChecks === undefined) return readRows(connection, active, request);
-  active.spans?.step('verify');
-  const verified = await verifier.rows(request.rowChecks, active.signal);
-  try {
-    return await readRows(connection, active, request, { allow: (rows) => verified.upTo(rows) });
-  } catch (error) {
-    if (active.signal.aborted || error instanceof DamagedFileError) throw error;
-    throw (await verified.again()).isChecked ? new IntactFileError(error) : error;
-  } finally {
-    await verified.end();
-  }
-}
-
-/** Runs another statement: a result that was not read to the end holds files and memory until then. */
+/** Runs another statement: an abandoned result holds files and memory until then. */
 async function endResult(connection: DuckDBConnection): Promise<void> {
   await connection.run('SELECT 1').catch(() => undefined);
 }

@@ -1,29 +1,27 @@
 import { closeSync, constants, fstatSync, openSync, statSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import type { CheckedRange, FileChecks } from '../../wire/file-checks.ts';
-import type { FileCheck, RowsCheck, RowsPart } from '../../wire/file-requests.ts';
-import { versionOfFile } from '../../wire/file-version.ts';
+import { type CheckedRange, type FileChecks, versionOfFile } from '../../wire/file-layout.ts';
+import type { FileCheck, RowsCheck, RowsPart } from '../../wire/requests.ts';
 import { CancelledError } from '../active-request.ts';
-import { DamagedFileError, loadChecks } from './load-checks.ts';
-import { readChecksums, ShortFileError } from './read-checksums.ts';
+import { DamagedFileError, loadChecks, readChecksums, ShortFileError } from './checksums.ts';
 
 /**
  * Verifies files against their checksums. Verified bytes are not verified again while the file is the same by its times,
- * size and inode. A file that does not match is a `DamagedFileError` every time; one without checksums passes.
+ * size and inode. A mismatch is a `DamagedFileError` every time; a file without checksums passes.
  */
 export interface FileVerifier {
   /** Verifies parts of files. `again` first discards the results of earlier verifications. */
   verify(checks: readonly FileCheck[], signal: AbortSignal, again?: boolean): Promise<Verified>;
   /**
-   * Starts to verify rows of files that follow each other: the first rows immediately, the others a little before they
+   * Starts to verify rows of consecutive files: the first rows immediately, the others a little before they
    * are needed.
    */
   rows(checks: readonly RowsCheck[], signal: AbortSignal): Promise<VerifiedRows>;
 }
 
-/** Files that match their checksums. */
+/** Verified files. */
 export interface Verified {
-  /** Whether all files have checksums. */
+  /** True if all files have checksums. */
   readonly isChecked: boolean;
 }
 
@@ -125,7 +123,7 @@ interface WantedRange extends CheckedRange {
   readonly at: number;
 }
 
-/** Returns the ranges of a part that are not verified yet. */
+/** Returns the unverified ranges of a part. */
 function missing({ checks, isVerified }: Omit<KnownFile, 'version'>, part: FileCheck['part']): WantedRange[] {
   if (checks === undefined || part === 'footer') return [];
   const isWanted = part === 'all' ? () => true : wantedRanges(checks, part);
@@ -161,7 +159,7 @@ function runsOf(wanted: readonly WantedRange[], groupRows: readonly number[], pa
   }
   const starts = firstRows(groupRows);
   const from = typeof part === 'string' ? 0 : part.from;
-  // Rows count up to the first row group that a later run belongs to.
+  // Rows count up to the first row group of a later run.
   let rows = Infinity;
   return runs
     .toReversed()
@@ -235,7 +233,7 @@ interface Step {
 /** How many bytes are verified ahead of the requested rows. */
 const AHEAD_BYTES = 64 * 1024 * 1024;
 
-/** Creates a verification that runs a little ahead of the requested rows, while DuckDB reads the same bytes. */
+/** Creates a verification a little ahead of the requested rows, while DuckDB reads the same bytes. */
 function createVerifiedRows(steps: AsyncGenerator<Step, unknown>, again: VerifiedRows['again']): VerifiedRows {
   const done: { rows: number; aheadBytes: number; failure?: Error } = { rows: 0, aheadBytes: 0 };
   /** The current step, if there is one. */

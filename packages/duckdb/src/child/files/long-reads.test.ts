@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { DuckDBInstance } from '../node-api.ts';
-import { createLongReads } from './long-reads.ts';
+import { withLargeBuffer } from './read-rows.ts';
 
 const DEFAULT = '976.5 KiB';
 const LARGE = '15.2 MiB';
@@ -13,10 +13,9 @@ async function bufferOf(connection: DuckDBConnection): Promise<unknown> {
 
 test('the first eight long reads at a time have a larger buffer, and another one when a buffer is free', async () => {
   const instance = await DuckDBInstance.create(':memory:');
-  const longReads = createLongReads();
   const read = async (ended: Promise<void>, found: (buffer: unknown) => void): Promise<void> => {
     const connection = await instance.connect();
-    await longReads.run(connection, async () => {
+    await withLargeBuffer(connection, async () => {
       found(await bufferOf(connection));
       await ended;
     });
@@ -39,12 +38,11 @@ test('the first eight long reads at a time have a larger buffer, and another one
 
 test('a read that fails gives its buffer back', async () => {
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
-  const longReads = createLongReads();
   for (let i = 0; i < 9; i++) {
-    const failed = longReads.run(connection, () => Promise.reject(new Error(`read ${i}`)));
+    const failed = withLargeBuffer(connection, () => Promise.reject(new Error(`read ${i}`)));
     await expect(failed).rejects.toThrow(`read ${i}`);
   }
   await connection.run('RESET streaming_buffer_size');
-  await expect(longReads.run(connection, () => bufferOf(connection))).resolves.toBe(LARGE);
+  await expect(withLargeBuffer(connection, () => bufferOf(connection))).resolves.toBe(LARGE);
   connection.closeSync();
 });

@@ -7,7 +7,7 @@ import {
   thriftStruct,
   thriftStructs,
 } from '../../wire/thrift-compact.ts';
-import type { ColumnChunk, ParquetLayout } from '../../wire/parquet-layout.ts';
+import type { ColumnChunk, ParquetLayout } from '../../wire/file-layout.ts';
 
 /** Field numbers in Parquet's Thrift definition. */
 const FILE = { schema: 2, rowGroups: 4 };
@@ -30,7 +30,7 @@ export function layoutOf(footer: Uint8Array): ParquetLayout {
   };
 }
 
-/** Returns how many values a file declares, in all columns. DuckDB reads exactly that many. */
+/** Returns how many values a file declares, in all columns. DuckDB reads exactly as many. */
 export function declaredValues(footer: Uint8Array): number {
   const groups = thriftStructs(new ThriftCursor(footer).struct().get(FILE.rowGroups));
   const counts = groups.flatMap((group) =>
@@ -58,7 +58,7 @@ function columnsOfLeaves([root, ...elements]: readonly ThriftStruct[]): number[]
 function chunkOf(chunk: ThriftStruct, group: number, column: number): ColumnChunk {
   const metadata = thriftStruct(chunk.get(CHUNK.metadata));
   const places = [COLUMN.dataAt, COLUMN.indexAt, COLUMN.dictionaryAt].map((field) => thriftLong(metadata?.get(field)));
-  // No page is at the start of the file: an offset of 0 means that there is none.
+  // No page is at the start of the file: an offset of 0 means none.
   const start = Math.min(...places.map((at) => at ?? 0).filter((at) => at > 0));
   return { start, end: start + required(metadata?.get(COLUMN.compressedBytes)), group, column };
 }

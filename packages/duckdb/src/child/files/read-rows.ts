@@ -3,14 +3,12 @@ import duckdb from '@duckdb/node-bindings';
 import { createBatchWriter } from '../../wire/batch.ts';
 import { BATCH_BYTES, BATCH_ROWS, FIRST_BATCH_BYTES } from '../../wire/messages.ts';
 import { collectGarbage } from '../collect-garbage.ts';
-import type { ColumnReader } from '../columns/column-reader.ts';
-import { duckTypeOf } from '../columns/duck-type-of.ts';
-import { CancelledError, type ActiveRequest } from '../active-request.ts';
-import { fitsPlan } from '../../wire/fits-plan.ts';
+import type { ColumnReader } from '../columns/fixed-readers.ts';
+import { duckTypeOf, StatementType } from '../node-api.ts';
+import { type ActiveRequest, CancelledError } from '../active-request.ts';
+import { fitsPlan, type GetPlan } from '../../wire/column-plans.ts';
 import { createColumnReader } from '../columns/nested-readers.ts';
-import { checkEnd, type RowStream, WITHOUT_ROWS } from './row-stream.ts';
-import type { GetPlan } from '../../wire/column-plans.ts';
-import type { ChildResponses, ChildRequest } from '../../wire/file-requests.ts';
+import type { ChildRequest, ChildResponses } from '../../wire/requests.ts';
 
 /** Larger chunks are sent in several batches. */
 const MAX_PART_BYTES = 2 * BATCH_BYTES;
@@ -30,8 +28,8 @@ export async function readRows(
   return sendRows(active, stream, plans, limits);
 }
 
-/** Limits of the rows that are sent. */
-export interface RowLimits {
+/** Limits of the sent rows. */
+interface RowLimits {
   /** A larger row is a `RowTooLarge`. Default: no limit. */
   readonly maxRowBytes?: number;
   /** Called before rows are sent, with the total so far; resolves when they may be sent. */
@@ -126,7 +124,7 @@ const MAX_GARBAGE_BYTES = 64 * 1024 * 1024;
 
 /**
  * Counts unused memory, and runs the garbage collector when there is too much. The memory of a chunk is freed when its
- * wrapper object is collected, which is too small to trigger a collection.
+ * wrapper object is collected, and that is too small to trigger a collection.
  */
 function createGarbage(): { add(bytes: number): void } {
   let waiting = 0;
@@ -156,4 +154,45 @@ async function sendBatch(active: ActiveRequest, batch: Batch): Promise<void> {
   await active.sendBatch(writer);
   batch.rows = 0;
   for (const reader of batch.readers) reader.clear();
+}
+
+/** A streaming result, and a way to find out why it failed. */
+export interface RowStream {
+  readonly result: DuckDBResult;
+  /** Runs the statement again without its rows, to throw the error that the stream does not report. */
+  readonly rerun: () => Promise<unknown>;
+}
+
+/** Before a statement, runs it without returning its rows. */
+export const WITHOUT_ROWS = 'EXPLAIN ANALYZE ';
+
+/**
+ * Throws if an ended stream has failed. DuckDB returns no chunk both at the end and after an error, and the
+ * bindings do not expose the error itself; but a failed result has no statement type.
+ */
+async function checkEnd({ result, rerun }: RowStream): Promise<void> {
+  if (result.statementType !== StatementType.INVALID) return;
+  await rerun();
+  throw new Error('The statement failed after its first rows, and succeeded when it was run again.');
+}
+
+/**
+ * DuckDB stops decoding when the buffer of a result is full, and resumes when it is empty. The default of 1 MB holds about
+ * one row group: then only one thread decodes, and none does so while rows are copied. The setting is one of a connection.
+ */
+const ENLARGE_BUFFER = "SET streaming_buffer_size = '16MB'";
+/** DuckDB's memory limit does not include these buffers, and a slow client keeps its own full: further reads get none. */
+const MAX_LARGE_BUFFERS = 8;
+let largeBuffers = 0;
+
+/** Runs a long read with a larger streaming buffer, if there are not too many. */
+export async function withLargeBuffer<T>(connection: DuckDBConnection, read: () => Promise<T>): Promise<T> {
+  if (largeBuffers === MAX_LARGE_BUFFERS) return read();
+  largeBuffers++;
+  try {
+    await connection.run(ENLARGE_BUFFER);
+    return await read();
+  } finally {
+    largeBuffers--;
+  }
 }

@@ -10,7 +10,7 @@ interface Refusal {
 }
 
 const FRAMES_HINT = 'Store the data as a frame, and use its handle as a table.';
-/** The hint for SQL that reads the catalogue of the engine. */
+/** The hint for SQL on the catalogue of the engine. */
 export const CATALOGUE_HINT = 'SHOW ALL TABLES and information_schema.columns show the frames and their columns.';
 const WITHOUT_HINT = 'Write the SQL without it.';
 
@@ -80,7 +80,7 @@ const REFUSALS: readonly Refusal[] = [
 export type FunctionPlace = 'values' | 'tables';
 
 /**
- * The functions of DuckDB that client SQL must not use, by name. The allowed ones are in
+ * The functions of DuckDB forbidden in client SQL, by name. The allowed ones are in
  * `generated/allowed-functions.ts`.
  */
 export const REFUSED_FUNCTIONS: Readonly<Record<FunctionPlace, ReadonlyMap<string, Refusal>>> = {

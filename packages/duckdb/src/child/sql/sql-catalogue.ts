@@ -1,12 +1,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { sqlName, sqlText } from '../../wire/sql-names.ts';
-import type { CatalogueFrame } from '../../wire/sql-requests.ts';
+import type { CatalogueFrame } from '../../wire/requests.ts';
 
-/** The catalogue of tables and columns that SQL can read. */
-export interface SqlCatalogue {
-  /** Shows these frames as the only tables. */
-  show(frames: readonly CatalogueFrame[]): Promise<void>;
-}
+/** Shows frames as the only tables in the catalogue of tables and columns. */
+export type ShowCatalogue = (frames: readonly CatalogueFrame[]) => Promise<void>;
 
 /** A schema with an empty view for each frame, with its columns. Client SQL cannot name it. */
 const SHAPES = ' shapes';
@@ -15,7 +12,7 @@ const FRAMES = ' frames';
 const QUESTDB = questdbFunctions(`main.${sqlName(FRAMES)}`);
 
 /**
- * Everything in DuckDB that shows tables and columns (information_schema, pg_catalog, SHOW) calls these functions by their
+ * All lists of tables and columns in DuckDB (information_schema, pg_catalog, SHOW) call these functions by their
  * unqualified names. Macros with the same names shadow them.
  */
 const SHADOWS: Readonly<Record<string, string>> = {
@@ -45,12 +42,12 @@ function nothingOf(name: string): string {
   return `SELECT * FROM system.main.${name}() WHERE false`;
 }
 
-/** Whether a function of DuckDB, by its folded name, is one of these. */
+/** True if a function of DuckDB, by its folded name, is one of these. */
 export function isShadowed(name: string): boolean {
   return Object.hasOwn(SHADOWS, name);
 }
 
-/** Whether a table function, by its folded name, shows frames: those of DuckDB above, and those of QuestDB. */
+/** True if a table function, by its folded name, shows frames: those of DuckDB above, and those of QuestDB. */
 export function isCatalogueFunction(name: string): boolean {
   return isShadowed(name) || Object.hasOwn(QUESTDB, name);
 }
@@ -62,7 +59,7 @@ const SHOWN = '[{"name": "VARCHAR", "rows": "BIGINT", "columns": [{"name": "VARC
 const BATCH_VIEWS = 500;
 
 /** Creates an empty catalogue. */
-export function createSqlCatalogue(connection: DuckDBConnection): SqlCatalogue {
+export function createSqlCatalogue(connection: DuckDBConnection): ShowCatalogue {
   const known = new Map<string, string>();
   let isSetUp = false;
 
@@ -91,24 +88,22 @@ export function createSqlCatalogue(connection: DuckDBConnection): SqlCatalogue {
     );
   }
 
-  return {
-    async show(frames) {
-      await setUp();
-      const wanted = new Map(frames.map((frame) => [frame.name, shapeSql(frame)]));
-      const gone = [...known.keys()].filter((name) => !wanted.has(name));
-      const changed = [...wanted].filter(([name, sql]) => known.get(name) !== sql);
-      const statements = [
-        ...gone.map((name) => `DROP VIEW IF EXISTS ${shapeName(name)}`),
-        ...changed.map(([name, sql]) => `CREATE OR REPLACE VIEW ${shapeName(name)} AS ${sql}`),
-      ];
-      // Forget them first: after an interruption, their state is unknown.
-      for (const name of [...gone, ...changed.map(([one]) => one)]) known.delete(name);
-      for (let at = 0; at < statements.length; at += BATCH_VIEWS) {
-        await connection.run(statements.slice(at, at + BATCH_VIEWS).join('; '));
-      }
-      for (const [name, sql] of changed) known.set(name, sql);
-      await fillFrames(frames);
-    },
+  return async (frames) => {
+    await setUp();
+    const wanted = new Map(frames.map((frame) => [frame.name, shapeSql(frame)]));
+    const gone = [...known.keys()].filter((name) => !wanted.has(name));
+    const changed = [...wanted].filter(([name, sql]) => known.get(name) !== sql);
+    const statements = [
+      ...gone.map((name) => `DROP VIEW IF EXISTS ${shapeName(name)}`),
+      ...changed.map(([name, sql]) => `CREATE OR REPLACE VIEW ${shapeName(name)} AS ${sql}`),
+    ];
+    // Forget them first: after an interruption, their state is unknown.
+    for (const name of [...gone, ...changed.map(([one]) => one)]) known.delete(name);
+    for (let at = 0; at < statements.length; at += BATCH_VIEWS) {
+      await connection.run(statements.slice(at, at + BATCH_VIEWS).join('; '));
+    }
+    for (const [name, sql] of changed) known.set(name, sql);
+    await fillFrames(frames);
   };
 }
 
@@ -120,17 +115,17 @@ function shapeSql({ columns }: CatalogueFrame): string {
   return `SELECT ${columns.map(({ name, sqlType }) => `CAST(NULL AS ${sqlType}) AS ${sqlName(name)}`).join(', ')}`;
 }
 
-/** A table function: its parameters, and the query that it stands for. */
+/** A table function: its parameters, and its query. */
 interface TableFunction {
   readonly parameters: string;
   readonly sql: string;
 }
 
 /**
- * The table functions of QuestDB with which its tools list tables and columns, with the names and order of its columns. What
- * frames do not have, such as partitions, is said to be absent.
+ * The table functions used by QuestDB's tools to list tables and columns, with the names and order of QuestDB's columns.
+ * What frames do not have, such as partitions, is said to be absent.
  *
- * @param frames The table of the frames that the caller may see: `name`, `rows` and `columns`, a list of `name` and `type`.
+ * @param frames The table of the caller's frames: `name`, `rows` and `columns`, a list of `name` and `type`.
  */
 function questdbFunctions(frames: string): Readonly<Record<string, TableFunction>> {
   return {

@@ -2,7 +2,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createSqlChecker, type SqlChecker } from './sql-check.ts';
 import { SqlRefusal } from './sql-refusal.ts';
-import type { SqlFailure } from '../../wire/sql-requests.ts';
+import type { SqlFailure } from '../../wire/requests.ts';
 
 let checker: SqlChecker;
 

@@ -1,10 +1,9 @@
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
-import type { NamedPart, SqlFailure } from '../../wire/sql-requests.ts';
-import { isNode, type SqlNode } from './sql-node.ts';
+import type { NamedPart, SqlFailure } from '../../wire/requests.ts';
+import { isNode, type SqlNode, type TreeNames, walkTree } from './sql-tree.ts';
 import { SqlRefusal, type UnknownName } from './sql-refusal.ts';
-import { type TreeNames, walkTree } from './sql-tree.ts';
 
-/** A statement that may be run. */
+/** A checked statement: it may be run. */
 export interface CheckedSql extends TreeNames {
   /** The statement. The part after EXPLAIN is exactly what was checked. */
   readonly text: string;
@@ -12,7 +11,7 @@ export interface CheckedSql extends TreeNames {
   readonly shift: number;
 }
 
-/** Checks whether SQL may be run. */
+/** Checks if SQL may be run. */
 export interface SqlChecker {
   check(sql: string): Promise<CheckedSql>;
   /** Returns the candidate nearest to an unknown name. */
@@ -39,7 +38,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
-/** DuckDB's message for SQL that parses, but is not a query. */
+/** DuckDB's message for valid SQL if it is not a query. */
 const NOT_A_QUERY = 'Only SELECT statements can be serialized';
 const SERIALIZE = 'SELECT json_serialize_sql($1::VARCHAR, skip_null := true, skip_empty := true, skip_default := true)';
 const NEAREST = `SELECT name FROM (SELECT unnest(from_json($2::VARCHAR, '["VARCHAR"]')) AS name)
@@ -51,7 +50,7 @@ const MAX_NAME_LENGTH = 128;
 const MAX_CHECKED = 64;
 const MAX_CHECKED_LENGTH = 16_384;
 
-/** Creates a checker on a separate connection, which receives SQL only as a value. */
+/** Creates a checker on a separate connection. The connection receives SQL only as a value. */
 export async function createSqlChecker(connection: DuckDBConnection): Promise<SqlChecker> {
   const serialize = await connection.prepare(SERIALIZE);
 
@@ -69,7 +68,7 @@ export async function createSqlChecker(connection: DuckDBConnection): Promise<Sq
   /** Clients repeat statements, and Flight SQL describes each before it runs it. */
   const checked = new Map<string, CheckedSql>();
 
-  function keep(sql: string, result: CheckedSql): CheckedSql {
+  function remember(sql: string, result: CheckedSql): CheckedSql {
     if (sql.length > MAX_CHECKED_LENGTH) return result;
     // Last in the order of insertion: the least recently used is the first.
     checked.delete(sql);
@@ -82,7 +81,7 @@ export async function createSqlChecker(connection: DuckDBConnection): Promise<Sq
   return {
     async check(sql) {
       try {
-        return keep(sql, checked.get(sql) ?? (await checkSql(sql, parse, () => statementCount(connection, sql))));
+        return remember(sql, checked.get(sql) ?? (await checkSql(sql, parse, () => statementCount(connection, sql))));
       } catch (error) {
         if (error instanceof RangeError) throw invalid('The SQL is nested too deeply.');
         if (!(error instanceof SqlRefusal) || error.unknown === undefined) throw error;
@@ -163,7 +162,7 @@ function several(count: number): SqlRefusal {
   });
 }
 
-/** Returns the index of the next word, after whitespace and comments, which may be nested. */
+/** Returns the index of the next word, after whitespace and (nested) comments. */
 function nextWord(sql: string, start = 0): number {
   let at = start;
   for (;;) {
@@ -208,7 +207,7 @@ function explainedPart(sql: string): { readonly prefix: string; readonly rest: s
   return { prefix: `EXPLAIN ${options} `, rest: sql.slice(start + options.length) };
 }
 
-/** Returns the error for SQL that is not a query. */
+/** Returns the error for SQL other than a query. */
 async function refusalOf(sql: string, statement: string, count: () => Promise<number>): Promise<SqlRefusal> {
   const statements = await count();
   const keyword = keywordOf(statement);
@@ -247,7 +246,7 @@ function firstLetterUp(text: string): string {
 }
 
 /**
- * Returns the names of all columns that a plain statement computes with, in lower case. A plain statement selects unchanged
+ * Returns the names of all columns in the computations of a plain statement, in lower case. A plain statement selects unchanged
  * columns of one frame, with any WHERE, ORDER BY and LIMIT. Undefined for other statements.
  */
 function columnsUsed(statement: SqlNode): readonly string[] | undefined {
@@ -271,10 +270,10 @@ function columnsUsed(statement: SqlNode): readonly string[] | undefined {
   return [...used];
 }
 
-/** Clauses that are absent or empty in a plain statement. */
+/** Clauses absent or empty in a plain statement. */
 const OTHER_CLAUSES = ['cte_map', 'group_expressions', 'group_sets', 'having', 'qualify', 'sample'];
 const PLAIN_MODIFIERS: ReadonlySet<unknown> = new Set(['LIMIT_MODIFIER', 'ORDER_MODIFIER']);
-/** Modifiers that make a star something other than all columns. */
+/** With one of these, a star is not all columns. */
 const STAR_PARTS = ['exclude_list', 'replace_list', 'qualified_exclude_list', 'rename_list', 'expr'];
 
 function isThere(value: unknown): boolean {
@@ -302,7 +301,7 @@ function collect(value: unknown, used: Set<string>): boolean {
   return Object.values(value).every((part) => collect(part, used));
 }
 
-/** Adds the columns whose fields are selected: `s` of `s.field`. Table names are added, too, which is harmless. */
+/** Adds the columns whose fields are selected: `s` of `s.field`. Table names are added, too: harmless. */
 function addPrefixes(column: unknown, used: Set<string>): void {
   const names = isNode(column) ? column['column_names'] : undefined;
   if (Array.isArray(names)) for (const name of names.slice(0, -1)) used.add(lower(name));

@@ -1,19 +1,23 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Database } from '@duckdb/node-bindings';
 import { onAbort } from '@svc/errors';
-import { monotonicMs } from '../../wire/request-trace.ts';
-import { faultOf, SqlFaultError } from '../../wire/sql-fault.ts';
+import { monotonicMs } from '../../wire/messages.ts';
 import { sqlName, sqlText } from '../../wire/sql-names.ts';
-import type { SqlRequest, SqlResponses, SqlView } from '../../wire/sql-requests.ts';
+import type { SqlRequest, SqlResponses, SqlView } from '../../wire/requests.ts';
 import { type ActiveRequest, CancelledError } from '../active-request.ts';
 import { RowTooLarge, sendRows } from '../files/read-rows.ts';
 import { DuckDBInstance } from '../node-api.ts';
-import { MAX_ROW_BYTES, rowTooLarge } from './result-limits.ts';
-import { createSessionConnections, type SessionConnections } from './session-connections.ts';
-import { createSqlCatalogue, type SqlCatalogue } from './sql-catalogue.ts';
+import {
+  createSessionConnections,
+  createSqlSession,
+  MAX_ROW_BYTES,
+  rowTooLarge,
+  type SessionConnections,
+  type SqlSession,
+} from './sql-session.ts';
+import { createSqlCatalogue, type ShowCatalogue } from './sql-catalogue.ts';
 import { createSqlChecker, type SqlChecker } from './sql-check.ts';
-import { SqlRefusal, UnreadableFrameError } from './sql-refusal.ts';
-import { createSqlSession, type SqlSession } from './sql-session.ts';
+import { faultOf, SqlError } from './sql-refusal.ts';
 
 /** Runs SQL of one tenant, one statement at a time. */
 export interface SqlHandler {
@@ -28,12 +32,12 @@ interface Tools {
   readonly inner: DuckDBConnection;
   readonly checker: SqlChecker;
   readonly views: FrameViews;
-  readonly catalogue: SqlCatalogue;
+  readonly showCatalogue: ShowCatalogue;
 }
 
 /** The interval of progress reports. */
 const PROGRESS_MS = 100;
-/** The interval of repeated interrupts: DuckDB ignores one that arrives just before a query starts. */
+/** The interval of repeated interrupts: DuckDB ignores one just before the start of a query. */
 const INTERRUPT_MS = 20;
 
 /** Creates a handler of a database with these settings. It is locked when it prepares the first statement of a client. */
@@ -55,7 +59,7 @@ export function createSqlHandler(settings: readonly string[], database: Promise<
     active: ActiveRequest,
     request: SqlRequest,
   ): Promise<SqlResponses[keyof SqlResponses]> {
-    const { connections, checker, views, catalogue } = tools;
+    const { connections, checker, views, showCatalogue } = tools;
     switch (request.op) {
       case 'check': {
         endSession();
@@ -76,7 +80,7 @@ export function createSqlHandler(settings: readonly string[], database: Promise<
         await views.show(request.directories, all.views);
         if (request.catalogue !== undefined) {
           await views.hideOthers(all.views);
-          await catalogue.show(all.catalogue);
+          await showCatalogue(all.catalogue);
         }
         return required(session).prepare(request.params);
       }
@@ -136,7 +140,7 @@ async function open(settings: readonly string[], database: Promise<Database>): P
     inner,
     checker,
     views: createFrameViews(inner),
-    catalogue: createSqlCatalogue(inner),
+    showCatalogue: createSqlCatalogue(inner),
   };
 }
 
@@ -166,18 +170,18 @@ function interruptOnAbort(signal: AbortSignal, interrupt: () => void): { stop():
 
 function failureOf(error: unknown, shift: number): Error {
   if (error instanceof RowTooLarge) return rowTooLarge();
-  const isOwn = error instanceof SqlRefusal || error instanceof UnreadableFrameError || error instanceof CancelledError;
-  return isOwn ? error : new SqlFaultError(faultOf(error, shift));
+  const isOwn = error instanceof SqlError || error instanceof CancelledError;
+  return isOwn ? error : new SqlError(faultOf(error, shift));
 }
 
-/** The views through which SQL sees frames. */
+/** The views of frames for SQL. */
 interface FrameViews {
   /**
    * Makes frames visible to SQL under their names. From the first call on, only files in `directories` can be read; paths
    * in views are relative to the first of them.
    */
   show(directories: readonly string[], views: readonly SqlView[]): Promise<void>;
-  /** Hides all other frames: the catalogue queries DuckDB's views by names that a frame may have, too. */
+  /** Hides all other frames: a frame may have the name of a view of DuckDB, and the catalogue queries those by name. */
   hideOthers(views: readonly SqlView[]): Promise<void>;
 }
 
@@ -205,7 +209,7 @@ function createFrameViews(connection: DuckDBConnection): FrameViews {
     known.delete(name);
     await connection.run(`CREATE OR REPLACE VIEW ${sqlName(name)} AS ${sql}`).catch((error: unknown) => {
       const { kind, message } = faultOf(error, 0);
-      throw new UnreadableFrameError({ code: 'unreadable_frame', frame: name, kind, message });
+      throw new SqlError({ code: 'unreadable_frame', frame: name, kind, message });
     });
     known.set(name, view);
   }

@@ -1,17 +1,15 @@
 import type {
   DuckDBConnection,
+  DuckDBInstance,
   DuckDBPreparedStatement,
   DuckDBResult,
   DuckDBType,
   DuckDBTypeId as TypeId,
 } from '@duckdb/node-api';
-import type { DuckType } from '../../wire/duck-type.ts';
-import type { SqlParam, SqlResponses } from '../../wire/sql-requests.ts';
-import { duckTypeOf } from '../columns/duck-type-of.ts';
-import { type RowStream, WITHOUT_ROWS } from '../files/row-stream.ts';
-import { DuckDBTypeId } from '../node-api.ts';
-import { checkColumnCount, type Columns, limitedColumns } from './result-limits.ts';
-import type { SessionConnections } from './session-connections.ts';
+import type { DuckType } from '../../wire/column-plans.ts';
+import type { SqlParam, SqlResponses } from '../../wire/requests.ts';
+import { DuckDBTypeId, duckTypeOf } from '../node-api.ts';
+import { type RowStream, WITHOUT_ROWS } from '../files/read-rows.ts';
 import type { CheckedSql } from './sql-check.ts';
 import { SqlRefusal } from './sql-refusal.ts';
 
@@ -140,7 +138,7 @@ function resultColumns(result: DuckDBResult): Columns {
   return result.columnTypes().map((type, i) => ({ name: names[i] ?? '', type: duckTypeOf(type) }));
 }
 
-/** A parameter that could have any type has none, and neither does a column that depends on it. */
+/** A parameter of any possible type has none, and neither does a column computed from it. */
 function typeOr(id: TypeId, type: () => DuckDBType): DuckType {
   return id === DuckDBTypeId.INVALID ? { name: 'INVALID' } : duckTypeOf(type());
 }
@@ -184,4 +182,73 @@ async function bindAs(
   const result = await cast.run();
   const [[value = null] = []] = await result.getRows();
   prepared.bindValue(index, value, result.columnType(0));
+}
+
+/** The columns of a result. */
+type Columns = SqlResponses['prepare']['columns'];
+
+/** The limit of one row: the server holds it in memory. */
+export const MAX_ROW_BYTES = 64 * 1024 * 1024;
+/** The limit of columns in a result, including nested ones. */
+const MAX_COLUMNS = 10_000;
+
+/** Refuses a result with too many columns, including nested ones: the server allocates memory for each. */
+function checkColumnCount(count: number): void {
+  if (count <= MAX_COLUMNS) return;
+  throw new SqlRefusal({
+    code: 'invalid_sql',
+    message: `The result would have ${count} columns, but at most ${MAX_COLUMNS} are allowed.`,
+    hint: 'Select only the columns you need.',
+  });
+}
+
+/** Returns the columns, unless there are too many. */
+function limitedColumns(columns: Columns): Columns {
+  checkColumnCount(columns.reduce((sum, { type }) => sum + countTypes(type), 0));
+  return columns;
+}
+
+function countTypes(type: DuckType): number {
+  if ('item' in type) return 1 + countTypes(type.item);
+  if ('key' in type) return 1 + countTypes(type.key) + countTypes(type.value);
+  if ('fields' in type) return type.fields.reduce((sum, field) => sum + countTypes(field.type), 1);
+  return 1;
+}
+
+/** The error of a row beyond `MAX_ROW_BYTES`. */
+export function rowTooLarge(): SqlRefusal {
+  return new SqlRefusal({
+    code: 'invalid_sql',
+    message: `A row of the result is larger than ${MAX_ROW_BYTES / 1024 ** 2} MiB.`,
+    hint: 'Select parts of long texts and lists.',
+  });
+}
+
+/** The connections of sessions, each with progress turned on. An idle one is used again. */
+export interface SessionConnections {
+  take(): Promise<DuckDBConnection>;
+  /** Keeps an idle connection for the next session; closes one whose statement may still run. */
+  release(connection: DuckDBConnection, isIdle: boolean): void;
+}
+
+/** Settings of a connection; no lock prevents them. They take longer than a new connection: hence the reuse. */
+const TRACK_PROGRESS = 'PRAGMA enable_progress_bar; PRAGMA disable_print_progress_bar';
+
+/** Creates the connections of an instance, none of them open. */
+export function createSessionConnections(instance: DuckDBInstance): SessionConnections {
+  let spare: DuckDBConnection | undefined;
+  return {
+    async take() {
+      const found = spare;
+      spare = undefined;
+      if (found !== undefined) return found;
+      const connection = await instance.connect();
+      await connection.run(TRACK_PROGRESS);
+      return connection;
+    },
+    release(connection, isIdle) {
+      if (isIdle && spare === undefined) spare = connection;
+      else connection.disconnectSync();
+    },
+  };
 }

@@ -1,11 +1,10 @@
 import { quoted } from '@svc/errors/internal';
+import type { NamedPart, SqlResponses } from '../../wire/requests.ts';
+import { CATALOGUE_TABLES, REFUSED_TABLES } from '../../wire/sql-names.ts';
 import { ALLOWED_FUNCTIONS } from './generated/allowed-functions.ts';
-import { CATALOGUE_TABLES, REFUSED_TABLES } from '../../wire/catalogue-tables.ts';
-import { isCatalogueFunction } from './sql-catalogue.ts';
 import { CATALOGUE_HINT, type FunctionPlace, namesIn, REFUSED_FUNCTIONS } from './refused-functions.ts';
-import { isNode, type SqlNode } from './sql-node.ts';
+import { isCatalogueFunction } from './sql-catalogue.ts';
 import { SqlRefusal } from './sql-refusal.ts';
-import type { NamedPart, SqlResponses } from '../../wire/sql-requests.ts';
 
 /** The folded names of CTEs that hide tables. */
 type Scope = ReadonlySet<string>;
@@ -33,7 +32,7 @@ const EXPRESSIONS = new Set(
 const QUERIES = new Set(namesIn('CTE_NODE RECURSIVE_CTE_NODE SELECT_NODE SET_OPERATION_NODE'));
 const SOURCES = new Set(namesIn('BASE_TABLE EMPTY EXPRESSION_LIST JOIN PIVOT SHOW_REF SUBQUERY TABLE_FUNCTION'));
 const MODIFIERS = new Set(namesIn('DISTINCT_MODIFIER LIMIT_MODIFIER LIMIT_PERCENT_MODIFIER ORDER_MODIFIER'));
-/** The suffix of nodes that describe the type in a cast. */
+/** The suffix of nodes for the type in a cast. */
 const TYPE_INFO = '_TYPE_INFO';
 const ORDERS = new Set(namesIn('ASCENDING DESCENDING ORDER_DEFAULT INVALID'));
 
@@ -41,7 +40,7 @@ const ORDERS = new Set(namesIn('ASCENDING DESCENDING ORDER_DEFAULT INVALID'));
 const MAX_TABLES = 256;
 
 /**
- * Walks the tree of a statement. Refuses everything that is not known to be harmless: functions, kinds of nodes, schemas.
+ * Walks the tree of a statement. Refuses everything not known to be harmless: functions, kinds of nodes, schemas.
  * Returns each table once, without the CTEs of the statement.
  */
 export function walkTree(statement: SqlNode): TreeNames {
@@ -179,7 +178,7 @@ function checkFunction(node: SqlNode, place: FunctionPlace): void {
   throw new SqlRefusal({ ...failure, hint });
 }
 
-/** Only the unqualified name refers to the macro that shows the frames of the caller. */
+/** Only the unqualified name is the macro over the frames of the caller. */
 function addCatalogueFunction(name: string, node: SqlNode, found: Found): void {
   if (textOf(node, 'schema') !== '' || textOf(node, 'catalog') !== '') {
     throw new SqlRefusal({
@@ -192,7 +191,7 @@ function addCatalogueFunction(name: string, node: SqlNode, found: Found): void {
   found.readsCatalogue = true;
 }
 
-/** Adds the first part of a name, which is the column if the name is unqualified. */
+/** Adds the first part of a name: the column if the name is unqualified. */
 function addColumn(node: SqlNode, found: Found): void {
   const names = node['column_names'];
   const name: unknown = Array.isArray(names) ? names[0] : undefined;
@@ -245,7 +244,7 @@ function unknownTable(node: SqlNode, name: string, position: number): SqlRefusal
   });
 }
 
-/** Whether a statement is just SHOW TABLES. */
+/** True if a statement is just SHOW TABLES. */
 function isShowTables(statement: SqlNode): boolean {
   const node = statement['node'];
   const source = isNode(node) ? node['from_table'] : undefined;
@@ -288,4 +287,12 @@ function unknownPart(kind: string, node: SqlNode): SqlRefusal {
     hint: 'Write the SQL without it.',
     ...positionOf(node),
   });
+}
+
+/** A node of the syntax tree from `json_serialize_sql`. */
+export type SqlNode = Readonly<Record<string, unknown>>;
+
+/** True if a value of the tree is a node, not a list, a text or a number. */
+export function isNode(value: unknown): value is SqlNode {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

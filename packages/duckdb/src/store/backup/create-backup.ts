@@ -1,9 +1,16 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import { type CopiedFile, copyFlushed, openRegular } from '../../disk/copy-flushed.ts';
-import { hasCode, syncDirectory, writeFlushed, writeWhole } from '../../disk/durable-files.ts';
-import { versionOfFile } from '../../wire/file-version.ts';
+import {
+  type CopiedFile,
+  copyFlushed,
+  hasCode,
+  openRegular,
+  syncDirectory,
+  writeFlushed,
+  writeWhole,
+} from '../../disk/durable-files.ts';
+import { versionOfFile } from '../../wire/file-layout.ts';
 import { checkFormat, FORMAT_NAME } from '../catalogue/directory-format.ts';
 import { frameFileName, parseFileName, tenantOfFolder } from '../catalogue/frame-names.ts';
 import { createTenantFolder } from '../catalogue/tenant-folder.ts';

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { copyFlushed, openRegular } from '../../disk/copy-flushed.ts';
+import { copyFlushed, hasCode, openRegular, syncDirectory } from '../../disk/durable-files.ts';
 import { DirectoryInUseError, lockDirectory } from '../../disk/directory-lock.ts';
-import { hasCode, syncDirectory } from '../../disk/durable-files.ts';
 import { checkFormat } from '../catalogue/directory-format.ts';
 import { BackupError } from './backup-error.ts';
 import { forEachFile } from './for-each-file.ts';

@@ -7,7 +7,7 @@ import type { FrameVersions } from './frame-versions.ts';
 import { createKeyedQueue } from './keyed-queue.ts';
 import { loadCatalogue } from './load-catalogue.ts';
 import { moveParts, type NextVersion, publishParts } from './publish-version.ts';
-import type { KeptContents } from '../kept-contents.ts';
+import type { KeptContents } from '../frame-contents.ts';
 import { isExpired, type StoredFrame } from './stored-frame.ts';
 import type { TenantFolder } from './tenant-folder.ts';
 

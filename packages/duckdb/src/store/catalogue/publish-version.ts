@@ -1,6 +1,6 @@
 import type { Handle } from '@svc/frames';
 import type { PartSize } from '../../files/frame-files.ts';
-import { schemaText } from '../../types/schema-text.ts';
+import { schemaText } from '../../types/stored-types.ts';
 import { frameOf, type Tenant } from './catalogue-entries.ts';
 import type { SizedPart } from './manifest.ts';
 import type { AddedPart } from './publish-manifest.ts';

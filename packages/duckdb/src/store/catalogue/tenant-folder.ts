@@ -3,10 +3,16 @@ import type { Dirent } from 'node:fs';
 import { readdir, rename, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Handle } from '@svc/frames';
-import { createDirectorySync, hasCode, readSmallFile, unlinkIfThere, writeWhole } from '../../disk/durable-files.ts';
+import {
+  createDirectorySync,
+  hasCode,
+  makeDirectory,
+  readSmallFile,
+  unlinkIfThere,
+  writeWhole,
+} from '../../disk/durable-files.ts';
 import { type FileName, frameFileName, type OwnKind, parseFileName, unfinishedFileName } from './frame-names.ts';
 import { decodeManifest, encodeManifest, type Manifest } from './manifest.ts';
-import { makeDirectory } from '../../disk/make-directory.ts';
 import { finishMove, type MovePaths, type MoveSteps, type MoveTarget, moveVersion, readMove } from './move-version.ts';
 import { type AddedPart, publishManifest } from './publish-manifest.ts';
 import { writeTombstone } from './tombstone.ts';

@@ -1,38 +1,36 @@
-import { stat } from 'node:fs';
+import { type Dirent, stat as statWithCallback } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { DEFAULT_TENANT, type FrameRef } from '@svc/frames';
-import { createYield } from '@svc/frames/internal';
-import { readStart } from '../../disk/read-start.ts';
-import { isUtf16 } from '../../files/csv-text.ts';
-import { versionOfFile } from '../../wire/file-version.ts';
-import { createFolderListing, type FolderListing, ifThere } from './folder-listing.ts';
-import { createTableList, type ForeignName, type TableOptions } from './foreign-tables.ts';
+import { DEFAULT_TENANT, type FrameRef, type Handle, isHandle } from '@svc/frames';
+import { createYield } from '@svc/frames/async';
+import { hasCode } from '../../disk/durable-files.ts';
+import type { FrameFiles } from '../../files/frame-files.ts';
 import {
   type FileName,
+  folderOfTenant,
   FOREIGN_FORMATS,
   type ForeignFormat,
-  folderOfTenant,
   parseFileName,
 } from '../catalogue/frame-names.ts';
 import type { ForeignSource, StoredFrame } from '../catalogue/stored-frame.ts';
-import { notATable } from '../store-errors.ts';
+import { versionOfFile } from '../../wire/file-layout.ts';
 
 /** Foreign frames: files copied into the directory, and tables of a database. They are read-only. */
 export interface ForeignFrames {
   /** Finds the frame with exactly this handle, from the current file. */
   find(ref: FrameRef): Promise<StoredFrame | undefined>;
-  /** Lists all names, sorted by handle. Of several that differ only in case, returns the one with precedence. */
+  /** Lists all names, sorted by handle. Of several names in different case, returns the one with precedence. */
   names(tenant: string): Promise<readonly ForeignName[]>;
   /** Loads the frame of a name from the current file; undefined if the file is gone. */
   load(tenant: string, name: ForeignName): Promise<StoredFrame | undefined>;
 }
 
 /** Options of `createForeignFrames`. */
-export interface ForeignOptions extends TableOptions {
+interface ForeignOptions extends TableOptions {
   readonly directory: string;
-  /** Whether Arrow and JSON files can be read. */
+  /** True if Arrow and JSON files can be read. */
   readonly hasDecoders: boolean;
   /** Called with a frame whose file has changed or is gone. */
   readonly onLeave: (frame: StoredFrame) => void;
@@ -45,8 +43,7 @@ function foldersOfTenant(directory: string, tenant: string): readonly string[] {
 }
 
 /**
- * Returns the folders that SQL of a tenant may read. If there are others, the directory is not one: it has their
- * folders.
+ * Returns the folders for SQL of a tenant. With other tenants, the directory is not one: it has their folders.
  */
 export function sqlFoldersOfTenant(directory: string, tenant: string, hasTenants: boolean): readonly string[] {
   return foldersOfTenant(directory, tenant).slice(0, hasTenants ? 1 : undefined);
@@ -59,7 +56,7 @@ export function createForeignFrames(options: ForeignOptions): ForeignFrames {
   const listings = new Map<string, FolderListing<ForeignFile>>();
   const { load, keepOnly } = createLoader(onLeave);
   const tables = createTableList(options);
-  /** The sorted names of each tenant, and the listings that they are from. */
+  /** The sorted names of each tenant, and their listings. */
   const known = new Map<string, { readonly from: readonly unknown[]; readonly names: readonly ForeignName[] }>();
 
   const foldersOf = (tenant: string): readonly string[] => foldersOfTenant(directory, tenant);
@@ -85,14 +82,14 @@ export function createForeignFrames(options: ForeignOptions): ForeignFrames {
       const files = formats.flatMap((format) =>
         foldersOf(tenant).map((folder) => ({ format, folder, name: `${handle}.${format}` })),
       );
-      // This also forgets files that are gone.
+      // This also forgets missing files.
       const loaded = await Promise.all(
         files.map(({ format, folder, name }) => load(tenant, { handle, source: sourceOf(format, join(folder, name)) })),
       );
       for (const [at, frame] of loaded.entries()) {
         const file = files[at];
-        // On a case-insensitive file system, a file is found under other names than its own. The list of a folder that
-        // changes often is read again every time, so it is read only if there is a file.
+        // A case-insensitive file system finds a file under other names than its own. The listing decides: it is read only
+        // if there is a file, because that of a busy folder is read every time.
         if (frame && file && (await list(file.folder)).has(file.name)) return frame;
       }
       const table = (await tablesOf(tenant)).find((one) => one.handle === handle);
@@ -134,7 +131,7 @@ type ForeignFile = Extract<FileName, { kind: 'foreign' }>;
 
 const NO_NAMES: readonly ForeignName[] = [];
 
-/** Whether files of a format are read by the decoders of uploads. */
+/** True if the decoders of uploads read a format. */
 function isDecoded(format: ForeignFormat): boolean {
   return format === 'arrow' || format === 'json' || format === 'ndjson' || format === 'jsonl';
 }
@@ -145,8 +142,8 @@ function sourceOf(format: ForeignFormat, path: string): ForeignSource {
   return { kind: format === 'jsonl' ? 'ndjson' : format, path };
 }
 
-/** Takes a third less CPU time than that of `node:fs/promises`, and is most of a long list. */
-const statFile = promisify(stat);
+/** Takes a third less CPU time than `stat` of `node:fs/promises`, and is most of a long list. */
+const statFile = promisify(statWithCallback);
 
 interface Loader extends Pick<ForeignFrames, 'load'> {
   /** Forgets the frames of a folder whose files are not in its listing. */
@@ -201,23 +198,99 @@ function createLoader(onLeave: (frame: StoredFrame) => void): Loader {
   };
 }
 
+/** A file or table, possibly a frame. */
+export interface ForeignName {
+  readonly handle: Handle;
+  readonly source: ForeignSource;
+}
+
+/** Options of `createTableList`. */
+interface TableOptions {
+  readonly duckdbPath: string | undefined;
+  readonly isReadOnly: boolean;
+  readonly files: FrameFiles;
+  /** Called if the database cannot be read. */
+  readonly onBrokenDatabase: (cause: unknown) => void;
+}
+
+/** Creates a list of the tables of the database. It is refreshed when the file changes. */
+function createTableList({
+  duckdbPath: path,
+  files,
+  isReadOnly,
+  onBrokenDatabase,
+}: TableOptions): () => Promise<readonly ForeignName[]> {
+  let seen: { readonly stamp: string; readonly names: Promise<readonly ForeignName[]> } | undefined;
+  if (path === undefined) return async () => [];
+  const stampOf = async (file: string): Promise<string> => {
+    const status = await statFile(file, { bigint: true }).catch(() => undefined);
+    return status ? versionOfFile(status) : '';
+  };
+  return async () => {
+    const [database, log] = await Promise.all([stampOf(path), stampOf(`${path}.wal`)]);
+    // Listing the tables of a missing file would create it.
+    if (database === '' && isReadOnly) return [];
+    const stamp = `${database} ${log}`;
+    if (seen?.stamp !== stamp) {
+      const names = listTables(files, path).then((tables) =>
+        tables.filter(isHandle).map((handle) => ({ handle, source: { kind: 'table' as const, path, table: handle } })),
+      );
+      seen = { stamp, names: names.catch((cause: unknown) => (onBrokenDatabase(cause), [])) };
+    }
+    return seen.names;
+  };
+}
+
+/** Lists the tables of a database, if it is a regular file or missing: opening a FIFO would block forever. */
+async function listTables(files: FrameFiles, path: string): Promise<readonly string[]> {
+  const status = await statFile(path).catch(() => undefined);
+  if (status !== undefined && !status.isFile()) throw new Error('The database is not a regular file.');
+  return files.tables(path);
+}
+
+/** Lists the files in a folder by name. Returns the same map until the folder may have changed. */
+type FolderListing<File> = () => Promise<ReadonlyMap<string, File>>;
+
+/** Timestamps are coarse: a folder can change again this soon without a new timestamp. */
+const SETTLED_MS = 2000;
+
 /**
- * Corrects what the name of a foreign file tells by its first bytes. DuckDB reads CSV only in UTF-8, and an object of JSON
- * is not a table.
+ * Creates a listing of the files at `path` whose names `parse` knows. A missing folder has none. An unreadable one
+ * is an error: its frames would seem not to exist.
  */
-export async function inspectSource(frame: StoredFrame): Promise<void> {
-  const { source, handle } = frame;
-  if (source.kind !== 'csv' && source.kind !== 'json') return;
-  // A file that cannot be read is an error when it is described.
-  const head = await readStart(source.path, HEAD_BYTES).catch(() => Buffer.alloc(0));
-  if (source.kind === 'csv') {
-    const { path, delimiter } = source;
-    if (isUtf16(head)) frame.source = { kind: 'utf16_csv', path, ...(delimiter && { delimiter }) };
-  } else if (/^[^[]/.test(head.toString().replace(/^[\s\uFEFF]+/, ''))) {
-    frame.isTable = false;
-    frame.failure = notATable(handle);
+function createFolderListing<File>(path: string, parse: (name: string) => File | undefined): FolderListing<File> {
+  const none = new Map<string, File>();
+  let seen: { readonly stamp: string; readonly files: ReadonlyMap<string, File> } | undefined;
+  return async () => {
+    const folder = await ifThere(statFile(path, { bigint: true }));
+    if (folder === undefined) return none;
+    const stamp = `${folder.ino} ${folder.mtimeNs}`;
+    if (seen?.stamp === stamp) return seen.files;
+    const isSettled = Date.now() - Number(folder.mtimeMs) > SETTLED_MS;
+    const pause = createYield();
+    const files = new Map<string, File>();
+    for (const entry of (await ifThere(readdir(path, { withFileTypes: true }))) ?? []) {
+      await pause();
+      const file = canBeFile(entry) ? parse(entry.name) : undefined;
+      if (file !== undefined) files.set(entry.name, file);
+    }
+    seen = isSettled ? { stamp, files } : undefined;
+    return files;
+  };
+}
+
+/** Resolves with undefined if a file or folder does not exist. */
+async function ifThere<T>(found: Promise<T>): Promise<T | undefined> {
+  try {
+    return await found;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) return undefined;
+    throw error;
   }
 }
 
-/** Enough for a byte order mark, or for some spaces. */
-const HEAD_BYTES = 64;
+/** True for links, whose targets can change without the folder changing, and on file systems without kinds. */
+function canBeFile(entry: Dirent): boolean {
+  const isOther = entry.isFIFO() || entry.isSocket() || entry.isBlockDevice() || entry.isCharacterDevice();
+  return !entry.isDirectory() && !isOther;
+}

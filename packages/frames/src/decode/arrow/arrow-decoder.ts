@@ -1,29 +1,29 @@
+import { PREFIX_BYTES, prefixOf } from '@svc/arrow';
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import { DataType, Field, type Schema } from 'apache-arrow';
-import { typeOf } from '../../arrow-types.ts';
+import { typeOf } from '../../column-types.ts';
 import type { ByteBudget } from '../../byte-budget.ts';
-import type { ColumnData } from '../../columns/column-data.ts';
+import { type ColumnData, isBytesWithOffsets } from '../../columns/column-data.ts';
 import { joinColumns, wholeColumn } from '../../columns/join-columns.ts';
 import { type ByteInput, type DecodeStep, type DecodeSteps, type IsWorking, readBytes } from '../decode-steps.ts';
 import { allocateCounted } from '../limits.ts';
-import { unionsAsStructs } from '../unions/union-schema.ts';
-import { type ArrowBatchHead, createArrowBatch, readBuffers } from './arrow-batch.ts';
-import { hasBytesBehindOffsets, loadColumns } from './arrow-columns.ts';
-import { isFileStart, readArrowFile } from './arrow-file.ts';
+import { unionsAsStructs } from '../unions.ts';
+import { type ArrowBatchHead, createArrowBatch, readBuffers } from './batch-buffers.ts';
+import { loadColumns } from './batch-columns.ts';
 import {
   type ArrowBody,
   type ArrowMessage,
   cut,
   invalid,
-  PREFIX_BYTES,
-  prefixOf,
+  isFileStart,
+  readArrowFile,
   readBody,
   type Reading,
   readMetadata,
-} from './arrow-message.ts';
-import { encodeSchema } from './arrow-schema-message.ts';
-import { schemaFromFooter, schemaFromParameters, schemaFromResult, schemaFromUpload } from './arrow-schema.ts';
+} from './messages.ts';
+import { encodeSchema } from './write-schema.ts';
+import { schemaFromFooter, schemaFromParameters, schemaFromResult, schemaFromUpload } from './read-schema.ts';
 
 /** The state of a frame being decoded. */
 interface ArrowFrame {
@@ -33,7 +33,7 @@ interface ArrowFrame {
   readonly schema: Schema;
   readonly dictionaries: Map<number, ColumnData>;
   readonly budget: ByteBudget;
-  readonly merger: BatchMerger;
+  readonly merger: ReturnType<typeof createBatchMerger>;
   batches: number;
 }
 
@@ -145,7 +145,7 @@ function hasDictionary(type: DataType, id: number): boolean {
  * The format cannot declare a dictionary of dictionaries: writers declare the innermost value type, and send indices.
  */
 function hasIndicesAsValues(type: DataType, { nodes, buffers }: ArrowBatchHead): boolean {
-  return hasBytesBehindOffsets(type) && nodes.length === 2 && buffers.length === 4;
+  return isBytesWithOffsets(type) && nodes.length === 2 && buffers.length === 4;
 }
 
 function dictionaryOfDictionaries(name: string): ServiceError {
@@ -211,16 +211,7 @@ function notArrow(start: Uint8Array): ServiceError {
   });
 }
 
-/** A batch of a frame. */
 type Batch = Extract<DecodeStep, { kind: 'batch' }>;
-
-/** Merges small batches into larger ones: a frame of very many tiny batches would be slow to read. */
-interface BatchMerger {
-  /** Adds a batch, and returns the batches that are complete. */
-  add(batch: Batch): readonly Batch[];
-  /** Returns the rest. */
-  flush(): readonly Batch[];
-}
 
 // A batch with this many rows or bytes is large enough.
 const ENOUGH_ROWS = 65_536;
@@ -229,8 +220,11 @@ const ENOUGH_BYTES = 1 << 20;
 /** The maximum number of buffered columns: each is an object, even without bytes. */
 const MAX_WAITING_COLUMNS = 1 << 17;
 
-/** Creates a merger of batches with these fields. Rows keep their order; batches without rows are dropped. */
-function createBatchMerger(fields: readonly Field[], budget: ByteBudget): BatchMerger {
+/**
+ * Merges small batches into larger ones: a frame of very many tiny batches would be slow to read. Rows keep their order;
+ * batches without rows are dropped.
+ */
+function createBatchMerger(fields: readonly Field[], budget: ByteBudget) {
   let waiting: Batch[] = [];
   let rows = 0;
   let bytes = 0;
@@ -265,7 +259,8 @@ function createBatchMerger(fields: readonly Field[], budget: ByteBudget): BatchM
     return { kind: 'batch', rows, columns, heldBytes };
   }
   return {
-    add(batch) {
+    /** Returns the batches that are complete. */
+    add(batch: Batch): readonly Batch[] {
       if (batch.rows === 0) {
         budget.free(batch.heldBytes);
         return [];

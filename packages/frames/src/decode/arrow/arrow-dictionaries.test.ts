@@ -28,7 +28,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { decodeBody, plainRows, refusalOf } from '../../../test/decode-body.ts';
 import { type StreamPart, writeParts } from '../../../test/write-arrow.ts';
-import { createRecordBatch } from '../../columns/create-record-batch.ts';
+import { createRecordBatch } from '../../columns/record-batch.ts';
 import * as build from '../../testing/column-builders.ts';
 import { decodeArrow } from './arrow-decoder.ts';
 

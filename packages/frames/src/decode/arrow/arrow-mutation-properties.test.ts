@@ -4,13 +4,13 @@ import { afterAll, expect, test } from 'vitest';
 import { runs } from '../../../../../test/tier.ts';
 import { POLARS_FILE, pyarrow } from '../../../test/arrow-bodies.ts';
 import { writeArrow, type WriteArrowOptions, writeParts } from '../../../test/write-arrow.ts';
-import { createRecordBatch } from '../../columns/create-record-batch.ts';
+import { createRecordBatch } from '../../columns/record-batch.ts';
 import { encodeArrowStream } from '../../encode/arrow-stream.ts';
-import { encodeJsonTable } from '../../encode/json-table.ts';
-import type { FrameStream } from '../../frame-stream.ts';
+import { encodeJsonTable } from '../../encode/row-formats.ts';
+import type { FrameStream } from '../../streams.ts';
 import { bytes, dictionaryOf, numbers } from '../../testing/column-builders.ts';
 import { bodyOf, bytesOf, SAMPLE_FRAMES, streamOfBatches } from '../../testing/index.ts';
-import { createRandomWords } from '../../testing/random-words.ts';
+import { createRandomWords } from '../../../test/random-words.ts';
 import { createDecoders } from '../decoders.ts';
 
 const MUTATIONS = runs(10_000);

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { writeArrow, type WriteArrowOptions } from '../../../test/write-arrow.ts';
 import { encodeArrowStream } from '../../encode/arrow-stream.ts';
-import type { FrameStream } from '../../frame-stream.ts';
-import { parseHandle } from '../../handle.ts';
+import type { FrameStream } from '../../streams.ts';
+import { parseHandle } from '../../store.ts';
 import { createMemoryStore } from '../../memory-store/memory-store.ts';
 import { ENCODING_CHECKS } from '../../testing/encoding-checks.ts';
 import { bodyOf, bytesOf, SAMPLE_FRAMES } from '../../testing/index.ts';

@@ -2,9 +2,9 @@ import { Dictionary, Field, Float64, Int32, makeData, type RecordBatch, Schema, 
 import { describe, expect, test } from 'vitest';
 import { decodeBody } from '../../../test/decode-body.ts';
 import { writeArrow } from '../../../test/write-arrow.ts';
-import { createRecordBatch } from '../../columns/create-record-batch.ts';
+import { createRecordBatch } from '../../columns/record-batch.ts';
 import { encodeArrowStream } from '../../encode/arrow-stream.ts';
-import { sliceData } from '../../columns/slice-data.ts';
+import { sliceData } from '../../columns/slice-batches.ts';
 import { bytes, dictionaryOf } from '../../testing/column-builders.ts';
 import { ENCODING_CHECKS } from '../../testing/encoding-checks.ts';
 import { bytesOf, longFrame, SAMPLE_FRAMES, streamOfSample } from '../../testing/index.ts';

@@ -1,7 +1,96 @@
 import { ServiceError } from '@svc/errors';
-import { Bool, type DataType, Field, Float64, Int64, List, Schema, Struct, Uint64, Utf8 } from 'apache-arrow';
-import { MAX_COLUMNS } from '../limits.ts';
-import { grown, type JsonMemory, takeBytes, trimmed } from './json-memory.ts';
+import {
+  Bool,
+  DataType,
+  DateUnit,
+  Field,
+  Float64,
+  Int64,
+  IntervalUnit,
+  List,
+  Precision,
+  Schema,
+  Struct,
+  Uint64,
+  Utf8,
+} from 'apache-arrow';
+import { childrenOf, type DeclaredColumn, declaredField, keyAndValueOf, typeOf } from '../../column-types.ts';
+import type { ByteBudget } from '../../byte-budget.ts';
+import type { DecodeOptions } from '../../encoding.ts';
+import { encodeSchema } from '../arrow/write-schema.ts';
+import { decodeSchema } from '../arrow/read-schema.ts';
+import { type IsWorking, WORKING } from '../decode-steps.ts';
+import { allocate, MAX_COLUMNS } from '../limits.ts';
+
+/** The memory of the columns of a frame. */
+export interface JsonMemory {
+  readonly budget: ByteBudget;
+  /** The number of columns, including nested ones. */
+  columns: number;
+  /** The bytes of the rows since the last cut, or of the group that becomes a batch. */
+  groupBytes: number;
+  /** The used bytes at the last progress report. */
+  shownBytes: number;
+}
+
+export function createJsonMemory(budget: ByteBudget): JsonMemory {
+  return { budget, columns: 0, groupBytes: 0, shownBytes: 0 };
+}
+
+/** Counts bytes of the group, before they are allocated. */
+function takeBytes(memory: JsonMemory, bytes: number): void {
+  memory.budget.take(bytes);
+  memory.groupBytes += bytes;
+}
+
+export function allocateCounted(memory: JsonMemory, bytes: number): Uint8Array<ArrayBuffer> {
+  takeBytes(memory, bytes);
+  return allocate(bytes);
+}
+
+/** Yields a step if much memory was taken since the last one, as a sign of progress. */
+export function* showProgress(memory: JsonMemory): Generator<IsWorking, void, void> {
+  if (memory.budget.usedBytes - memory.shownBytes < SHOWN_BYTES) return;
+  memory.shownBytes = memory.budget.usedBytes;
+  yield WORKING;
+}
+
+const SHOWN_BYTES = 1 << 23;
+
+type Growable = Uint8Array<ArrayBuffer> | Int32Array<ArrayBuffer>;
+
+interface GrowableType<Elements extends Growable> {
+  readonly BYTES_PER_ELEMENT: number;
+  new (buffer: ArrayBuffer): Elements;
+}
+
+/** Copies elements to an array with room for at least `length`; doubles the size, so growth is amortized. */
+export function grown<Elements extends Growable>(
+  memory: JsonMemory,
+  type: GrowableType<Elements>,
+  elements: Elements,
+  length: number,
+): Elements {
+  const room = Math.max(64, length, 2 * elements.length);
+  takeBytes(memory, room * type.BYTES_PER_ELEMENT - elements.byteLength);
+  const larger = new type(allocate(room * type.BYTES_PER_ELEMENT).buffer);
+  larger.set(elements);
+  return larger;
+}
+
+/** Copies the first `length` elements, or all if there are fewer, to a buffer of exactly their size. */
+export function trimmed<Elements extends Growable>(
+  memory: JsonMemory,
+  type: GrowableType<Elements>,
+  elements: Elements,
+  length: number,
+): Elements {
+  if (length >= elements.length) return elements;
+  const smaller = new type(allocate(length * type.BYTES_PER_ELEMENT).buffer);
+  smaller.set(elements.subarray(0, length));
+  takeBytes(memory, smaller.byteLength - elements.byteLength);
+  return smaller;
+}
 
 /** The kind of value in a row. The order has no meaning. */
 export const TAG = {
@@ -49,12 +138,12 @@ export interface JsonSegment {
   fields: readonly (JsonSegment | undefined)[];
 }
 
-/** The type that the values of a column must have. */
+/** The type the values of a column must have. */
 export interface ColumnTarget {
   readonly field: Field;
-  /** Whether a STRING takes only strings; else it takes any value as its text. */
+  /** True if a STRING takes only strings; else it takes any value as its text. */
   readonly isStrict: boolean;
-  /** Whether numbers with a fraction or an exponent are kept as text. */
+  /** True if numbers with a fraction or an exponent are kept as text. */
   readonly keepsDigits: boolean;
   /** How an array is read: as a list, as `[key,value]` entries, or as exactly `size` items. */
   readonly layout: 'plain' | 'map' | 'fixed';
@@ -71,7 +160,7 @@ export interface JsonColumn {
   readonly target: ColumnTarget | undefined;
   /** A bit for each tag that occurs in any segment. */
   kinds: number;
-  /** Whether an integer cannot become a double: neither exactly nor as the text of one. */
+  /** True if an integer cannot become a double: neither exactly nor as the text of one. */
   hasInexact: boolean;
   /** The last object with this key, to detect duplicates. */
   seenIn: number;
@@ -91,16 +180,14 @@ export interface JsonColumn {
 export interface JsonFields {
   readonly list: JsonColumn[];
   readonly byName: Map<string, JsonColumn>;
-  /** Whether no other keys are allowed. */
+  /** True if no other keys are allowed. */
   isClosed: boolean;
 }
 
-/** Creates an empty set of columns. */
-export function createJsonFields(): JsonFields {
+function createJsonFields(): JsonFields {
   return { list: [], byName: new Map(), isClosed: false };
 }
 
-/** Creates an empty column. */
 export function createJsonColumn(name: string, memory: JsonMemory, target?: ColumnTarget): JsonColumn {
   if (++memory.columns > MAX_COLUMNS) {
     throw new ServiceError('invalid_data', `The rows have more than ${MAX_COLUMNS} columns, including nested ones.`, {
@@ -277,7 +364,7 @@ function growSlots(column: JsonColumn, rows: number): void {
   column.floats = new Float64Array(slots);
 }
 
-/** The type that a column of JSON values becomes. */
+/** The type a column of JSON values becomes. */
 type JsonColumnKind = 'bool' | 'long' | 'ulong' | 'double' | 'string' | 'text' | 'list' | 'struct';
 
 const NULL = 1 << TAG.null;
@@ -314,10 +401,10 @@ export function schemaOf(columns: readonly JsonColumn[]): Schema {
 }
 
 function fieldOf(column: JsonColumn): Field {
-  return column.target?.field ?? new Field(column.name, typeOf(column), true);
+  return column.target?.field ?? new Field(column.name, inferredType(column), true);
 }
 
-function typeOf(column: JsonColumn): DataType {
+function inferredType(column: JsonColumn): DataType {
   switch (kindOf(column)) {
     case 'bool':
       return new Bool();
@@ -345,4 +432,111 @@ export interface TypedSegment {
   /** Undefined if all rows are null. */
   readonly segment: JsonSegment | undefined;
   readonly rows: number;
+}
+
+/** The required columns of rows. */
+export interface JsonTarget {
+  /** The names of all columns, in order. A key that is not among them is `invalid_data`. */
+  readonly names: readonly string[];
+  /** The columns whose type is known. The values determine the types of the others. */
+  readonly fields: readonly Field[];
+  /** True if a STRING takes only strings; else it takes any value as its text. */
+  readonly isStrict: boolean;
+}
+
+/** A target in the form a worker gets. */
+export interface TargetMessage {
+  readonly names: readonly string[];
+  /** A schema message. */
+  readonly schema: Uint8Array;
+  readonly isStrict: boolean;
+}
+
+/**
+ * Creates the target of rows. Columns that are declared without a type have that of the frame. A type of the frame that
+ * JSON has no form for is left open.
+ */
+export function targetMessage({ columns, addedTo }: DecodeOptions): TargetMessage | undefined {
+  if (columns === undefined && addedTo === undefined) return undefined;
+  const frame = new Map((addedTo?.fields ?? []).map((field) => [field.name, field]));
+  const declared: readonly DeclaredColumn[] = columns ?? [...frame.keys()].map((name) => ({ name }));
+  const fields = declared.flatMap(({ name, type }) => {
+    const field = type !== undefined ? declaredField(name, type) : frame.get(name);
+    return field && isReadable(typeOf(field)) ? [field] : [];
+  });
+  const names = declared.map(({ name }) => name);
+  return { names, schema: encodeSchema(new Schema(fields)), isStrict: columns !== undefined };
+}
+
+/** Reads a target in a worker. */
+export function targetFromMessage({ schema, ...target }: TargetMessage): JsonTarget {
+  return { ...target, fields: decodeSchema(schema).fields };
+}
+
+/** True if values of a type can be read from JSON. */
+export function isReadable(type: DataType): boolean {
+  if (DataType.isFloat(type)) return type.precision !== Precision.HALF;
+  if (DataType.isDecimal(type)) return type.bitWidth === 128 || type.bitWidth === 256;
+  if (DataType.isInterval(type)) return type.unit === IntervalUnit.MONTH_DAY_NANO;
+  if (DataType.isDate(type)) return type.unit === DateUnit.DAY;
+  if (isNested(type)) return childrenOf({ type }).every((child) => isReadable(typeOf(child)));
+  return (
+    DataType.isBool(type) ||
+    DataType.isInt(type) ||
+    DataType.isUtf8(type) ||
+    DataType.isBinary(type) ||
+    DataType.isFixedSizeBinary(type) ||
+    DataType.isTimestamp(type) ||
+    DataType.isTime(type) ||
+    DataType.isDuration(type)
+  );
+}
+
+function isNested(type: DataType): boolean {
+  return DataType.isList(type) || DataType.isFixedSizeList(type) || DataType.isStruct(type) || DataType.isMap(type);
+}
+
+/** Creates the columns of rows: those of a target, which no others may join, or none yet. */
+export function createRowFields(memory: JsonMemory, target?: JsonTarget): JsonFields {
+  const fields = createJsonFields();
+  if (target === undefined) return fields;
+  const byName = new Map(target.fields.map((field) => [field.name, field]));
+  for (const name of target.names) {
+    const field = byName.get(name);
+    addColumn(fields, field ? createTypedColumn(field, memory, target.isStrict) : createJsonColumn(name, memory));
+  }
+  fields.isClosed = true;
+  return fields;
+}
+
+function addColumn(fields: JsonFields, column: JsonColumn): void {
+  fields.list.push(column);
+  fields.byName.set(column.name, column);
+}
+
+/** Creates a column for values of a type, with the columns inside it. */
+function createTypedColumn(field: Field, memory: JsonMemory, isStrict: boolean): JsonColumn {
+  const type = typeOf(field);
+  const column = createJsonColumn(field.name, memory, targetOf(field, isStrict));
+  if (DataType.isMap(type)) {
+    for (const inner of keyAndValueOf({ type })) addColumn(column.fields, createTypedColumn(inner, memory, isStrict));
+  } else if (DataType.isStruct(type)) {
+    for (const inner of childrenOf({ type })) addColumn(column.fields, createTypedColumn(inner, memory, isStrict));
+    column.fields.isClosed = true;
+  } else if (isNested(type)) {
+    const [item] = childrenOf({ type });
+    column.items = createTypedColumn(item, memory, isStrict);
+  }
+  return column;
+}
+
+function targetOf(field: Field, isStrict: boolean): ColumnTarget {
+  const type = typeOf(field);
+  return {
+    field,
+    isStrict,
+    keepsDigits: DataType.isInt(type) || DataType.isDecimal(type) || DataType.isUtf8(type),
+    layout: DataType.isMap(type) ? 'map' : DataType.isFixedSizeList(type) ? 'fixed' : 'plain',
+    size: DataType.isFixedSizeList(type) ? type.listSize : 0,
+  };
 }

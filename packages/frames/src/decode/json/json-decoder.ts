@@ -1,21 +1,28 @@
 import type { ByteBudget } from '../../byte-budget.ts';
 import { buffersOf, type ColumnData } from '../../columns/column-data.ts';
-import { encodeSchema } from '../arrow/arrow-schema-message.ts';
+import { encodeSchema } from '../arrow/write-schema.ts';
 import { AGAIN, type ByteInput, type DecodeSteps, type FramePart, type IsWorking, MORE } from '../decode-steps.ts';
-import { itemsOf, type JsonColumn, type JsonSegment, kindOf, schemaOf, TAG } from './json-column.ts';
-import type { JsonLayout } from './json-cursor.ts';
-import { createJsonMemory, type JsonMemory, showProgress } from './json-memory.ts';
+import {
+  createJsonMemory,
+  itemsOf,
+  type JsonColumn,
+  type JsonMemory,
+  type JsonSegment,
+  type JsonTarget,
+  kindOf,
+  schemaOf,
+  showProgress,
+  TAG,
+} from './json-column.ts';
+import type { JsonLayout } from './json-scalars.ts';
 import { createJsonRowReader, type JsonRowGroup, type JsonRowReader } from './json-rows.ts';
-import type { JsonTarget } from './json-target.ts';
-import { bitsOf, integerAt, offsetsOf, slotsOf, textOf, validityOf } from './json-text.ts';
-import { Misfit, misfitError } from './misfit.ts';
+import { bitsOf, integerAt, Misfit, misfitError, offsetsOf, slotsOf, textOf, validityOf } from './json-text.ts';
 import { typedDataOf } from './typed-batches.ts';
 
-/** Options of the decoders. */
 export interface JsonOptions {
-  /** Whether the body can be read again. Default false. */
+  /** True if the body can be read again. Default false. */
   readonly canReread?: boolean;
-  /** The columns that the rows must have. Default: those that they have. */
+  /** The required columns. Default: those of the rows. */
   readonly target?: JsonTarget | undefined;
 }
 

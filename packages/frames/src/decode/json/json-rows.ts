@@ -5,31 +5,34 @@ import {
   beginList,
   beginText,
   createJsonColumn,
+  createRowFields,
   endList,
   endText,
   itemsOf,
   type JsonColumn,
   type JsonFields,
+  type JsonMemory,
   type JsonSegment,
+  type JsonTarget,
   putTag,
   sealSegments,
   TAG,
 } from './json-column.ts';
 import {
   beginLine,
+  copyString,
   createJsonCursor,
   extendWindow,
+  findStringEnd,
   INCOMPLETE,
   invalidJson,
   type JsonCursor,
   type JsonLayout,
+  readNumber,
   restartCursor,
   skipSpace,
   unexpected,
-} from './json-cursor.ts';
-import type { JsonMemory } from './json-memory.ts';
-import { copyString, findStringEnd, readNumber } from './json-scalars.ts';
-import { createRowFields, type JsonTarget } from './json-target.ts';
+} from './json-scalars.ts';
 
 /** The rows between two cuts: about the size of a batch. */
 export interface JsonRowGroup {
@@ -56,7 +59,7 @@ export interface JsonRowReader {
 /** What is expected next: the start of the text, the first row, a separator, another row, or nothing. */
 type State = 'start' | 'first' | 'after' | 'row' | 'end';
 
-/** A group is cut at this number of rows, bytes of text or bytes of memory, so that 32-bit offsets suffice. */
+/** A group is cut at this number of rows, bytes of text or bytes of memory, so 32-bit offsets suffice. */
 const GROUP_ROWS = 65_536;
 const GROUP_BYTES = 1 << 22;
 const GROUP_MEMORY_BYTES = 1 << 26;
@@ -149,20 +152,9 @@ export function createJsonRowReader(memory: JsonMemory, layout: JsonLayout, targ
 }
 
 /** Groups the rows that were read. */
-interface RowGroups {
-  readonly groups: JsonRowGroup[];
-  /** The rows since the last cut. */
-  readonly count: number;
-  /** Records that a row was read. */
-  add(): void;
-  /** Groups the rows since the last cut, if any. */
-  cut(): void;
-  /** Returns to the start of the text, after a cut. */
-  restart(): void;
-}
-
-function createRowGroups(cursor: JsonCursor, columns: JsonFields, memory: JsonMemory): RowGroups {
+function createRowGroups(cursor: JsonCursor, columns: JsonFields, memory: JsonMemory) {
   const groups: JsonRowGroup[] = [];
+  /** The rows since the last cut. */
   let count = 0;
   let firstRow = 0;
   let start = 0;
@@ -178,17 +170,18 @@ function createRowGroups(cursor: JsonCursor, columns: JsonFields, memory: JsonMe
   }
   return {
     groups,
-    get count() {
+    get count(): number {
       return count;
     },
-    add() {
+    add(): void {
       cursor.column = undefined;
       count++;
       const isLarge = cursor.before + cursor.position - start > GROUP_BYTES || memory.groupBytes > GROUP_MEMORY_BYTES;
       if (count === GROUP_ROWS || isLarge) cut();
     },
     cut,
-    restart() {
+    /** Returns to the start of the text, after a cut. */
+    restart(): void {
       restartCursor(cursor);
       start = 0;
       firstRow = 0;

@@ -13,14 +13,14 @@ import {
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeBody, type DecodedBody } from '../../../test/decode-body.ts';
-import { encodeNdjson } from '../../encode/ndjson.ts';
+import { encodeNdjson } from '../../encode/row-formats.ts';
 import type { DecodeOptions } from '../../encoding.ts';
-import { streamOfBatches } from '../../frame-stream.ts';
+import { streamOfBatches } from '../../streams.ts';
 import { bytesOf } from '../../testing/bytes-of.ts';
 import { type SampleFrame, streamOfSample } from '../../testing/sample-frame.ts';
 import { SAMPLE_FRAMES } from '../../testing/sample-frames.ts';
 import { decodeJson, decodeNdjson } from './json-decoder.ts';
-import { isReadable, targetFromMessage, targetMessage } from './json-target.ts';
+import { isReadable, targetFromMessage, targetMessage } from './json-column.ts';
 
 function decode(body: string, options: DecodeOptions, chunkBytes = Infinity): DecodedBody {
   const message = targetMessage(options);

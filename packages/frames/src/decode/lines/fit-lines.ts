@@ -18,44 +18,41 @@ import {
   Uint64,
   Utf8,
 } from 'apache-arrow';
-import { typeOf, valueTypeOf } from '../../arrow-types.ts';
-import type { ByteBudget } from '../../byte-budget.ts';
-import { columnInfo } from '../../column-types.ts';
-import { countBits, isBitSet, setBit, sliceBits } from '../../columns/bits.ts';
-import { convertColumn, isConvertible } from '../../columns/convert-column.ts';
-import { createRecordBatch } from '../../columns/create-record-batch.ts';
-import { isSameType } from '../../columns/match-columns.ts';
-import { sliceData } from '../../columns/slice-data.ts';
-import { type FrameStream, streamOfBatches } from '../../frame-stream.ts';
+import { columnInfo, typeOf, valueTypeOf } from '../../column-types.ts';
+import { countBits, isBitSet, setBit, sliceBits } from '../../columns/column-data.ts';
+import { convertColumn, isConvertible, isSameType } from '../../columns/match-columns.ts';
+import { createRecordBatch } from '../../columns/record-batch.ts';
+import { sliceData } from '../../columns/slice-batches.ts';
+import { type FrameStream, streamOfBatches } from '../../streams.ts';
 import { allocateCounted } from '../limits.ts';
-import { fillOffsets, type LineColumn, type LineKind, reserveRows, type SymbolSet } from './line-column.ts';
-import { LineError } from './line-cursor.ts';
-import { type LineTable, typeConflict } from './line-table.ts';
+import {
+  fillOffsets,
+  type LineColumn,
+  type LineKind,
+  type LineTable,
+  reserveRows,
+  type SymbolSet,
+  typeConflict,
+} from './line-table.ts';
+import { LineError } from './line-tokens.ts';
 
 /** The rows of a batch: a long append is checked, and sent to the store, in parts. */
 const BATCH_ROWS = 65_536;
 
-/** What `fitLines` needs. */
-interface FitOptions {
-  /** Counts the bytes of the rows. */
-  readonly budget: ByteBudget;
-  /** Awaited after each part of the work, so that it does not block the event loop. */
-  readonly pause: () => Promise<void> | undefined;
-}
-
 /**
  * Returns the lines of a table as rows. If they are appended to a frame they have its types, and the order of its columns: a
- * column that the frame lacks, or a value that would change, is a `LineError`. Columns that the lines lack are left out.
+ * column the frame lacks, or a value that would change, is a `LineError`. Columns the lines lack are left out.
+ * `pause` is awaited after each part of the work, so it does not block the event loop.
  */
 export async function fitLines(
   table: LineTable,
   frame: Schema | undefined,
-  { budget, pause }: FitOptions,
+  pause: () => Promise<void> | undefined,
 ): Promise<FrameStream> {
   const starts = Array.from({ length: Math.ceil(table.rows / BATCH_ROWS) }, (_, i) => i * BATCH_ROWS);
   const batches: Data[][] = starts.map(() => []);
   const fields: Field[] = [];
-  for (const column of frame === undefined ? ownColumns(table, budget) : columnsOf(table, frame, budget)) {
+  for (const column of frame === undefined ? ownColumns(table) : columnsOf(table, frame)) {
     fields.push(column.field);
     for (const [i, start] of starts.entries()) {
       batches[i]?.push(fittedRows(table, column, start, Math.min(BATCH_ROWS, table.rows - start)));
@@ -74,19 +71,19 @@ interface FittedColumn {
 }
 
 /** The columns of a new frame: those of the lines in the order of their first values, and the time. */
-function* ownColumns(table: LineTable, budget: ByteBudget): Generator<FittedColumn, void, undefined> {
+function* ownColumns(table: LineTable): Generator<FittedColumn, void, undefined> {
   for (const column of [...table.columns, table.time]) {
     // A frame has one type for both, which the lines do not tell.
     if (column.mixedLine !== undefined) {
       throw typeConflict(column, column.firstKind === 'DOUBLE' ? 'LONG' : 'DOUBLE', column.mixedLine);
     }
-    const rows = rowsOf(column, table.rows, { form: column.kind === 'SYMBOL' ? 'symbol' : 'text', budget });
+    const rows = rowsOf(column, table.rows, column.kind === 'SYMBOL' ? 'symbol' : 'text');
     yield { field: new Field(column.name, rows.type, true), rows };
   }
 }
 
-/** The columns of a frame that the lines have. */
-function* columnsOf(table: LineTable, frame: Schema, budget: ByteBudget): Generator<FittedColumn, void, undefined> {
+/** The columns of a frame the lines have. */
+function* columnsOf(table: LineTable, frame: Schema): Generator<FittedColumn, void, undefined> {
   const own = [...table.columns, table.time];
   const names = new Set(frame.fields.map(({ name }) => name));
   const extra = own.find(({ name }) => !names.has(name));
@@ -100,7 +97,7 @@ function* columnsOf(table: LineTable, frame: Schema, budget: ByteBudget): Genera
   const byName = new Map(own.map((column) => [column.name, column]));
   for (const target of frame.fields) {
     const column = byName.get(target.name);
-    if (column !== undefined) yield fitted(table, column, target, budget);
+    if (column !== undefined) yield fitted(table, column, target);
     else if (!target.nullable) {
       throw new LineError(
         table.lines[0],
@@ -117,13 +114,13 @@ function listed({ fields }: Schema): string {
 }
 
 /** Returns a column in the type of the frame. */
-function fitted(table: LineTable, column: LineColumn, target: Field, budget: ByteBudget): FittedColumn {
+function fitted(table: LineTable, column: LineColumn, target: Field): FittedColumn {
   const type = typeOf(target);
   const isText = column.kind === 'STRING' || column.kind === 'SYMBOL';
   const form = isText ? textFormOf(type) : undefined;
   const timezone = DataType.isTimestamp(type) ? (type.timezone ?? null) : null;
   if (isText && form === undefined) throw wrongType(table, column, target);
-  const rows = rowsOf(column, table.rows, { form, timezone, budget });
+  const rows = rowsOf(column, table.rows, form, timezone);
   const from = new Field(target.name, rows.type, target.nullable || rows.nullCount > 0);
   if (isText || isSameType(target, from)) return { field: from, rows };
   if (!isConvertible(rows.type, type)) throw wrongType(table, column, target);
@@ -136,16 +133,10 @@ function textFormOf(type: DataType): TextForm | undefined {
   return DataType.isDictionary(type) && DataType.isUtf8(valueTypeOf(type)) ? 'symbol' : undefined;
 }
 
-interface RowsOptions {
-  /** The form of text; undefined for other values. */
-  readonly form: TextForm | undefined;
-  readonly timezone?: string | null;
-  readonly budget: ByteBudget;
-}
-
-function rowsOf(column: LineColumn, rows: number, { form, timezone = null, budget }: RowsOptions): LineRows {
+/** `form` is that of texts; other values have none. */
+function rowsOf(column: LineColumn, rows: number, form?: TextForm, timezone: string | null = null): LineRows {
   const isText = column.kind === 'STRING' || column.kind === 'SYMBOL';
-  return isText ? textRows(column, rows, form ?? 'text', budget) : plainRows(column, rows, timezone, budget);
+  return isText ? textRows(column, rows, form ?? 'text') : plainRows(column, rows, timezone);
 }
 
 /** Returns a range of rows in the type of the frame; the first value that would change tells the line. */
@@ -227,15 +218,15 @@ interface LineRows {
 }
 
 /** Returns the values of a column that has no text. `timezone`: that of times. */
-function plainRows(column: LineColumn, rows: number, timezone: string | null, budget: ByteBudget): LineRows {
+function plainRows(column: LineColumn, rows: number, timezone: string | null): LineRows {
   const { kind } = column;
   if (kind === 'STRING' || kind === 'SYMBOL') throw new TypeError('The column has texts.');
-  const nulls = nullsOf(column, rows, budget);
+  const nulls = nullsOf(column, rows);
   const type = typeOfKind(kind, timezone);
   if (kind !== 'BOOLEAN')
     return partsOf(new Data(type, 0, rows, nulls.count, [undefined, values(column, rows), nulls.bits]));
   return madeRows(type, nulls, (start, count) => {
-    const bits = allocateCounted(budget, Math.ceil(count / 8));
+    const bits = allocateCounted(column.budget, Math.ceil(count / 8));
     for (let row = 0; row < count; row++) if (column.flags[start + row] === 1) setBit(bits, row);
     return [undefined, bits];
   });
@@ -247,9 +238,9 @@ function values({ kind, slots, doubles }: LineColumn, rows: number): Data['value
 }
 
 /** Returns the values of a column of text. */
-function textRows(column: LineColumn, rows: number, form: TextForm, budget: ByteBudget): LineRows {
-  const nulls = nullsOf(column, rows, budget);
-  if (form === 'symbol') return symbolRows(column, rows, nulls, budget);
+function textRows(column: LineColumn, rows: number, form: TextForm): LineRows {
+  const nulls = nullsOf(column, rows);
+  if (form === 'symbol') return symbolRows(column, rows, nulls);
   const { symbols } = column;
   if (symbols === undefined && form === 'text') {
     const { offsets, text } = textsOf(column, rows);
@@ -258,19 +249,19 @@ function textRows(column: LineColumn, rows: number, form: TextForm, budget: Byte
   if (symbols === undefined) textsOf(column, rows);
   return madeRows(form === 'text' ? new Utf8() : new LargeUtf8(), nulls, (start, count) => {
     const { offsets, text } = symbols
-      ? expanded(column, symbols, start, count, budget)
+      ? expanded(column, symbols, start, count)
       : { offsets: column.words.subarray(start, start + count + 1), text: column.text };
-    return [form === 'text' ? offsets : widened(offsets, budget), text];
+    return [form === 'text' ? offsets : widened(column, offsets), text];
   });
 }
 
-function widened(offsets: Int32Array, budget: ByteBudget): BigInt64Array {
+function widened({ budget }: LineColumn, offsets: Int32Array): BigInt64Array {
   const wide = new BigInt64Array(allocateCounted(budget, 8 * offsets.length).buffer);
   for (let i = 0; i < offsets.length; i++) wide[i] = BigInt(offsets[i]);
   return wide;
 }
 
-function symbolRows(column: LineColumn, rows: number, nulls: Nulls, budget: ByteBudget): LineRows {
+function symbolRows(column: LineColumn, rows: number, nulls: Nulls): LineRows {
   const type = new Dictionary(new Utf8(), new Int32());
   if (column.symbols !== undefined) {
     const { count, offsets, text } = column.symbols;
@@ -282,7 +273,7 @@ function symbolRows(column: LineColumn, rows: number, nulls: Nulls, budget: Byte
   const { offsets, text } = textsOf(column, rows);
   const texts = makeVector(utf8Data(offsets, text));
   const numbered = (start: number, count: number): Buffers => {
-    const indices = new Int32Array(allocateCounted(budget, 4 * count).buffer);
+    const indices = new Int32Array(allocateCounted(column.budget, 4 * count).buffer);
     for (let row = 0; row < count; row++) indices[row] = start + row;
     return [undefined, indices];
   };
@@ -327,8 +318,8 @@ interface Nulls {
 }
 
 /** Returns which rows have values. The column has room for all rows afterwards. */
-function nullsOf(column: LineColumn, rows: number, budget: ByteBudget): Nulls {
-  reserveRows(column, rows, budget);
+function nullsOf(column: LineColumn, rows: number): Nulls {
+  reserveRows(column, rows);
   const count = rows - countBits(column.validity, rows);
   return { count, bits: count === 0 ? new Uint8Array(0) : column.validity.subarray(0, Math.ceil(rows / 8)) };
 }
@@ -346,11 +337,10 @@ function textsOf(column: LineColumn, rows: number): Texts {
 
 /** Writes the text of each row instead of the index of its symbol. */
 function expanded(
-  { words, validity }: LineColumn,
+  { words, validity, budget }: LineColumn,
   { offsets: known, text: source }: SymbolSet,
   start: number,
   count: number,
-  budget: ByteBudget,
 ): Texts {
   const offsets = new Int32Array(allocateCounted(budget, 4 * (count + 1)).buffer);
   for (let row = 0; row < count; row++) {

@@ -16,9 +16,9 @@ import {
   Utf8,
 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
-import { cellsOf, decodeLines, lineBudget, NOW } from '../../../test/line-cells.ts';
+import { cellsOf, decodeLines, NOW } from '../../../test/line-cells.ts';
 import { fitLines } from './fit-lines.ts';
-import type { LineError } from './line-cursor.ts';
+import type { LineError } from './line-tokens.ts';
 
 const errorOf = (work: () => unknown): Partial<LineError> => {
   try {
@@ -293,7 +293,7 @@ describe('rows for a frame', () => {
     const target = new Schema([...schema.fields, new Field('k', new LargeUtf8(), true)]);
     let pauses = 0;
     const pause = () => void pauses++;
-    const { batches } = await fitLines(table, target, { budget: lineBudget(), pause });
+    const { batches } = await fitLines(table, target, pause);
     const last: unknown[] = [];
     const rows: number[] = [];
     for await (const batch of batches) {

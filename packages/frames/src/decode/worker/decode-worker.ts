@@ -3,15 +3,19 @@ import { ServiceError } from '@svc/errors';
 import type { ByteBudget } from '../../byte-budget.ts';
 import type { DecodedFormat } from '../../encoding.ts';
 import { decodeArrow } from '../arrow/arrow-decoder.ts';
-import { schemaTextBytes } from '../arrow/arrow-schema.ts';
+import { schemaTextBytes } from '../arrow/read-schema.ts';
 import { buffersOf } from '../../columns/column-data.ts';
-import { type ByteInput, createByteInput, type DecodeSteps, type FramePart } from '../decode-steps.ts';
-import { createFileInput } from './file-input.ts';
+import {
+  type ByteInput,
+  createByteInput,
+  createFileInput,
+  type DecodeSteps,
+  type FramePart,
+  transfer,
+} from '../decode-steps.ts';
 import { decodeJson, decodeNdjson, type JsonOptions } from '../json/json-decoder.ts';
-import { targetFromMessage } from '../json/json-target.ts';
-import { transfer } from './transfer.ts';
-import { createFrameBudget } from '../limits.ts';
-import { asMemoryShare, resizeShare } from './memory-shares.ts';
+import { targetFromMessage } from '../json/json-column.ts';
+import { asMemoryShare, createFrameBudget, resizeShare } from '../limits.ts';
 import { type BodyChunk, type Outcome, outcomeFromError, type WorkerRequest } from './worker-messages.ts';
 
 // The worker program. It decodes one body at a time, and only while a request is pending.

@@ -1,7 +1,7 @@
-import { type ErrorCode, ServiceError } from '@svc/errors';
+import { cancelledError, type ErrorCode, ServiceError } from '@svc/errors';
 import type { DecodedFormat } from '../../encoding.ts';
 import type { DecodeStep, FramePart } from '../decode-steps.ts';
-import type { TargetMessage } from '../json/json-target.ts';
+import type { TargetMessage } from '../json/json-column.ts';
 
 /** A request of the main thread to a worker. Each except `close` gets exactly one outcome. */
 export type WorkerRequest =
@@ -13,7 +13,7 @@ export type WorkerRequest =
       readonly path?: string;
       /** The whole body, if it is short. Its outcome is `parts`. */
       readonly whole?: Uint8Array<ArrayBuffer>;
-      /** Whether Arrow data may have unions. Default false. */
+      /** True if Arrow data may have unions. Default false. */
       readonly unions?: boolean;
       /** The columns of JSON rows; undefined if the values determine them. */
       readonly target?: TargetMessage;
@@ -34,7 +34,7 @@ export type Outcome =
   | {
       readonly kind: 'parts';
       readonly parts: readonly FramePart[];
-      /** Whether these are all parts. */
+      /** True if these are all parts. */
       readonly isDone: boolean;
     }
   | { readonly kind: 'done' }
@@ -48,7 +48,7 @@ export function outcomeFromError(error: unknown): Outcome {
   return { kind: 'refused', code, message, hint };
 }
 
-/** The buffers that a request passes on to the worker. */
+/** The buffers a request passes on to the worker. */
 export function buffersOfRequest(request: WorkerRequest): ArrayBuffer[] {
   if (request.kind === 'chunk') return [request.bytes.buffer];
   return request.kind === 'open' && request.whole !== undefined ? [request.whole.buffer] : [];
@@ -60,4 +60,9 @@ export function throwIfFailed<Any extends Outcome>(
 ): asserts outcome is Exclude<Any, { kind: 'refused' | 'failed' }> {
   if (outcome.kind === 'refused') throw new ServiceError(outcome.code, outcome.message, { hint: outcome.hint });
   if (outcome.kind === 'failed') throw new Error('The decoder failed.', { cause: outcome.error });
+}
+
+/** Returns the error of an upload whose signal was aborted. */
+export function cancelledUpload(reason: unknown): ServiceError {
+  return cancelledError(reason, 'The upload was cancelled before its end.');
 }

@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import type { WorkerLink } from './worker-link.ts';
-import { createWorkerPool, type WorkerPool } from './worker-pool.ts';
+import { createWorkerPool, type WorkerLink, type WorkerPool } from './worker-pool.ts';
 
 const LONG_MS = 60_000;
 const [SHORT, LONG] = [{ isShort: true }, { isShort: false }];

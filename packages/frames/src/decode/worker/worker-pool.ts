@@ -1,16 +1,15 @@
 import { availableParallelism } from 'node:os';
+import { type ResourceLimits, Worker } from 'node:worker_threads';
 import { abortError, onAbort, ServiceError } from '@svc/errors';
-import { type CallSource, tenantShare } from '../../caller-groups.ts';
-import { createSemaphore } from '../../semaphore.ts';
-import { type Resolvers, withResolvers } from '../../with-resolvers.ts';
-import { cancelledUpload } from './cancelled-upload.ts';
-import { createMemoryShares, type MemoryShare } from './memory-shares.ts';
-import { createWorkerLink, type WorkerLink } from './worker-link.ts';
+import { type CallSource, createSemaphore, tenantShare } from '../../semaphore.ts';
+import { type Resolvers, withResolvers } from '../../async.ts';
+import { bytesOfShare, createMemoryShares, type MemoryShare, resizeShare } from '../limits.ts';
+import { buffersOfRequest, cancelledUpload, type Outcome, type WorkerRequest } from './worker-messages.ts';
 
 /** A pool of workers that start on demand; a few idle ones are kept. */
 export interface WorkerPool {
   /**
-   * Acquires a worker for one body. Waits while all are busy, or all that one tenant may use; `unavailable` if that takes
+   * Acquires a worker for one body. Waits while all are busy, or all one tenant may use; `unavailable` if that takes
    * too long. For a short body it waits a little even if another worker could be started.
    */
   acquire(signal: AbortSignal | undefined, body: PoolBody): Promise<WorkerLink>;
@@ -19,15 +18,13 @@ export interface WorkerPool {
   close(): Promise<void>;
 }
 
-/** A body to decode. */
-export interface PoolBody {
+interface PoolBody {
   readonly isShort: boolean;
   /** Who sent it. Bodies without a source share the workers as one. */
   readonly source?: Partial<CallSource> | undefined;
 }
 
-/** Options of a pool. */
-export interface WorkerPoolOptions {
+interface WorkerPoolOptions {
   readonly maxWorkers: number;
   /** The memory limit of all bodies together. */
   readonly maxBytes: number;
@@ -45,11 +42,10 @@ const MIN_PER_TENANT = 4;
 
 /** A body that waits for a worker. */
 interface Waiter extends Resolvers<WorkerLink> {
-  /** Whether no worker should be started for it. */
+  /** True if no worker should be started for it. */
   isPatient: boolean;
 }
 
-/** Creates a pool with no workers yet. */
 export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   const { maxWorkers, maxBytes, waitTimeoutMs, stallTimeoutMs, shortWaitMs = 100 } = options;
   /** The free shares, one for each worker that may be started: a share is free only when its thread has exited. */
@@ -158,21 +154,14 @@ export function createWorkerPool(options: WorkerPoolOptions): WorkerPool {
   };
 }
 
-/** The time that bodies wait for a worker to get free before another one is started: the others may have long bodies. */
-interface Patience {
-  /** Starts the time, if it does not run yet. */
-  begin(): void;
-  /** Starts the time again, if a body waits. */
-  renew(): void;
-  end(): void;
-}
-
-function createPatience(waiters: ReadonlySet<Waiter>, ms: number, serveNext: () => void): Patience {
+/** The time for which bodies wait for a free worker before another one is started: the others may have long bodies. */
+function createPatience(waiters: ReadonlySet<Waiter>, ms: number, serveNext: () => void) {
   let timer: NodeJS.Timeout | undefined;
   function end(): void {
     clearTimeout(timer);
     timer = undefined;
   }
+  /** Starts the time again, if a body waits. */
   function renew(): void {
     end();
     if (waiters.size > 0) timer = setTimeout(startAnother, ms);
@@ -184,7 +173,7 @@ function createPatience(waiters: ReadonlySet<Waiter>, ms: number, serveNext: () 
     renew();
   }
   return {
-    begin() {
+    begin(): void {
       if (timer === undefined) renew();
     },
     renew,
@@ -205,22 +194,13 @@ function busyError(perTenant: number, waitTimeoutMs: number): ServiceError {
   );
 }
 
-/** The idle workers of a pool. Those that are not needed for a while are ended, except for a few. */
-interface IdleWorkers {
-  add(link: WorkerLink): void;
-  /** Takes a worker that is alive, if there is one. */
-  take(): WorkerLink | undefined;
-  /** Ends no more workers. */
-  close(): void;
-}
-
 /** Idle workers cost memory; two are enough to save most bodies the start of a worker. */
 const MAX_IDLE_WORKERS = 2;
 /** How long more workers are kept: a start costs more than to decode a small body, and concurrent clients send many. */
 const MAX_IDLE_MS = 2000;
 
-/** Creates an empty set. */
-function createIdleWorkers(): IdleWorkers {
+/** The idle workers of a pool. Unneeded ones are ended after a while, except for a few. */
+function createIdleWorkers() {
   const idle: WorkerLink[] = [];
   /** The fewest idle workers since the timer was set. */
   let fewest = 0;
@@ -239,17 +219,135 @@ function createIdleWorkers(): IdleWorkers {
   }
 
   return {
-    add(link) {
+    add(link: WorkerLink): void {
       idle.push(link);
       trimLater();
     },
-    take() {
-      // The most recently used one, so that the others become old.
+    take(): WorkerLink | undefined {
+      // The most recently used one, so the others become old.
       let link = idle.pop();
       while (link?.isAlive === false) link = idle.pop();
       fewest = Math.min(fewest, idle.length);
       return link;
     },
-    close: () => clearTimeout(timer),
+    close: (): void => clearTimeout(timer),
   };
+}
+
+/** The main thread's side of one worker thread. */
+export interface WorkerLink {
+  /** Sends a request and waits for its outcome, one at a time. If none comes, rejects and terminates the worker. */
+  call(request: WorkerRequest): Promise<Outcome>;
+  /** Discards the worker's body. Terminates the worker if it is busy or holds much memory. */
+  reset(): void;
+  /** True if the worker is running. */
+  readonly isAlive: boolean;
+  /** Terminates the worker; a pending call rejects with the error. */
+  end(error: Error): Promise<void>;
+}
+
+// Always the built worker, also in tests: not every supported version of Node loads TypeScript in a worker.
+const WORKER_URL = new URL('../../../dist/decode/worker/decode-worker.js', import.meta.url);
+
+/** Bounds what hostile metadata can make a decoder allocate. The buffers of frames are not on this heap. */
+const RESOURCE_LIMITS: ResourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 };
+
+/** The most memory of a cancelled body that is left to garbage collection. With more, the thread is terminated. */
+const MAX_LEFT_BYTES = 1 << 24;
+
+interface WorkerLinkOptions {
+  readonly stallTimeoutMs: number;
+  /** Counts the worker's memory for bodies; reset when the thread exits. */
+  readonly share: MemoryShare;
+  readonly resourceLimits?: ResourceLimits;
+  /** Called when the thread has exited and its memory is free, perhaps long after it was terminated. */
+  readonly onExit?: () => void;
+}
+
+export function createWorkerLink(options: WorkerLinkOptions): WorkerLink {
+  const { stallTimeoutMs, share, resourceLimits = RESOURCE_LIMITS, onExit } = options;
+  const worker = new Worker(WORKER_URL, { name: 'svc-decode', execArgv: [], resourceLimits, workerData: share });
+  let pending: Resolvers<Outcome> | undefined;
+  let failure: Error | undefined;
+  let isBusy = false;
+  const ready = withResolvers<undefined>();
+  ready.promise.catch(() => undefined);
+  worker.unref();
+
+  function fail(error: Error): void {
+    failure ??= error;
+    ready.reject(failure);
+    pending?.reject(failure);
+    void worker.terminate();
+  }
+  worker.on('message', (reply: Outcome | 'ready') => {
+    if (reply === 'ready') ready.resolve(undefined);
+    else pending?.resolve(reply);
+  });
+  worker.on('messageerror', fail);
+  worker.on('error', (error) => fail(crashError(error)));
+  worker.on('exit', () => {
+    fail(new Error('The decoding worker exited unexpectedly.'));
+    resizeShare(share, 0);
+    onExit?.();
+  });
+
+  async function ask(request: WorkerRequest): Promise<Outcome> {
+    pending = withResolvers<Outcome>();
+    const timer = setTimeout(() => fail(stallError(stallTimeoutMs)), stallTimeoutMs);
+    worker.postMessage(request, buffersOfRequest(request));
+    try {
+      return await pending.promise;
+    } finally {
+      clearTimeout(timer);
+      pending = undefined;
+    }
+  }
+
+  return {
+    async call(request) {
+      if (failure !== undefined) throw failure;
+      // An idle worker must not keep the process alive, a busy one must.
+      worker.ref();
+      isBusy = true;
+      try {
+        await ready.promise;
+        return await ask(request);
+      } finally {
+        isBusy = false;
+        worker.unref();
+      }
+    },
+    reset() {
+      if (isBusy || bytesOfShare(share) > MAX_LEFT_BYTES) fail(new Error('The decode was cancelled.'));
+      else if (failure === undefined) {
+        resizeShare(share, 0);
+        worker.postMessage({ kind: 'close' } satisfies WorkerRequest, []);
+      }
+    },
+    get isAlive() {
+      return failure === undefined;
+    },
+    async end(error) {
+      fail(error);
+      await worker.terminate();
+    },
+  };
+}
+
+function crashError(error: unknown): Error {
+  if (error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') {
+    return new ServiceError('out_of_memory', 'Decoding the body needs more memory than the limit of a decoder.', {
+      hint: 'Check that the body is complete and that its format matches Content-Type, or send it in smaller parts.',
+      cause: error,
+    });
+  }
+  return new Error('The decoding worker crashed.', { cause: error });
+}
+
+function stallError(stallTimeoutMs: number): ServiceError {
+  // Usually the machine is too busy to run the thread; from here, the body cannot be ruled out.
+  return new ServiceError('unavailable', `Decoding the body made no progress for ${stallTimeoutMs} ms.`, {
+    hint: 'Send the upload again when the server is less busy; if that fails too, send it in smaller parts.',
+  });
 }

@@ -21,7 +21,7 @@ export interface Column {
   /** The maximum bytes of a cell, except for its texts and items. */
   readonly fixedBytes: number;
   /**
-   * Estimates the bytes of the kernel's memory that these rows take; at least one per eight rows. Past WINDOW_BYTES it
+   * Estimates the bytes of the kernel's memory these rows take; at least one per eight rows. Past WINDOW_BYTES it
    * need not count on.
    */
   loadedBytes(from: number, to: number): number;
@@ -32,13 +32,13 @@ export interface Column {
 }
 
 /**
- * The text of a long cell, a piece at a time, so that the event loop can turn between them. Each piece is valid until
+ * The text of a long cell, a piece at a time, so the event loop can turn between them. Each piece is valid until
  * the kernel is used again. An empty piece stands for work without text, such as a failed try to write all at once.
  */
 export type Pieces = Generator<Uint8Array, void, undefined>;
 
 /** Cells that are written until space runs out. */
-export interface Cells {
+interface Cells {
   /** The next cell to write. */
   readonly row: number;
   /** Writes cells up to `last`, until space runs out; undefined if the next cell is too long for that. */
@@ -53,6 +53,9 @@ export interface PieceWriter {
   readonly textBytes: number;
   open(column: Column, from: number, to: number): Cells;
 }
+
+/** The maximum length of a row. Values that share bytes can make a row far longer than the frame. */
+export const MAX_ROW_BYTES = 128 * 1024 * 1024;
 
 /** The number of bytes loaded at a time; a longer row is written in pieces. */
 export const WINDOW_BYTES = 1024 * 1024;
@@ -154,7 +157,7 @@ export function wrappedColumn(
   };
 }
 
-/** The text around the cells of a record, in the form that the kernel takes. */
+/** The text around the cells of a record, in the form the kernel takes. */
 export interface RecordText {
   /** The text before each cell, concatenated, followed by the text after the last cell. */
   readonly bytes: Uint8Array;

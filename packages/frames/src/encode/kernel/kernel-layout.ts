@@ -64,7 +64,7 @@ export const VALIDITY = 24;
 /** The bit of the first row. */
 export const VALIDITY_BIT = 28;
 export const VALUES = 32;
-/** The end of the bytes that offsets refer to, or the number of rows of a list's child. */
+/** The end of the bytes offsets refer to, or the number of rows of a list's child. */
 export const VALUES_END = 36;
 /** The offsets of texts and lists; 0 if each row has STRIDE bytes or items. */
 export const OFFSETS = 40;
@@ -88,6 +88,6 @@ export const COLUMN_BYTES = 152;
 /** The kernel may write this many bytes past the end it reports, and read as many past a buffer. */
 export const SLACK_BYTES = 64;
 
-/** The smallest and the largest power of ten that the kernel needs. */
+/** The smallest and the largest power of ten the kernel needs. */
 export const MIN_POWER = -292;
 export const MAX_POWER = 324;

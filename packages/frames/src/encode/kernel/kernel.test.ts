@@ -1,14 +1,12 @@
 import { Dictionary, Field, Int32, List, makeData, Schema, Utf8, vectorFromArray } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
-import { createRecordBatch } from '../../columns/create-record-batch.ts';
-import { type FrameStream, streamOfBatches } from '../../frame-stream.ts';
+import { createRecordBatch } from '../../columns/record-batch.ts';
+import { type FrameStream, streamOfBatches } from '../../streams.ts';
 import { bytesOf } from '../../testing/bytes-of.ts';
 import { streamOfSample } from '../../testing/sample-frame.ts';
 import { SAMPLE_FRAMES } from '../../testing/sample-frames.ts';
-import { encodeCsv } from '../csv.ts';
-import { encodeJsonTable } from '../json-table.ts';
+import { encodeCsv, encodeJsonTable, encodeNdjson } from '../row-formats.ts';
 import { useKernel } from './kernel.ts';
-import { encodeNdjson } from '../ndjson.ts';
 
 async function textOf(encoded: AsyncIterable<Uint8Array>): Promise<string> {
   return (await bytesOf(encoded)).toString();

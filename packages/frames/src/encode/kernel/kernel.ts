@@ -56,7 +56,7 @@ export interface Kernel {
   allocate(bytes: number): number;
   /** Allocates `bytes` bytes, and fills them with the values and then with zeros. Default: the length of the values. */
   put(values: Uint8Array, bytes?: number): number;
-  /** Frees all that `act` allocated. */
+  /** Frees all `act` allocated. */
   scoped<T>(act: () => T): T;
   /** Frees everything. */
   clear(): void;
@@ -68,7 +68,7 @@ export interface Kernel {
 
 const PAGE_BYTES = 65_536;
 const ALIGNMENT = 16;
-/** WebAssembly memory cannot shrink. A kernel that a long row made larger than this is discarded. */
+/** WebAssembly memory cannot shrink. A kernel grown beyond this by a long row is discarded. */
 const KEPT_BYTES = 16 * 1024 * 1024;
 
 let code: { readonly module: object; readonly powers: BigUint64Array } | undefined;
@@ -146,7 +146,7 @@ function align(pointer: number): number {
 
 const BITS = 128;
 
-/** Creates the powers of ten that the kernel needs to print floats: 128 bits each, normalized and rounded up. */
+/** Creates the powers of ten the kernel needs to print floats: 128 bits each, normalized and rounded up. */
 function createPowersOfTen(): BigUint64Array {
   const words = new BigUint64Array(2 * (MAX_POWER - MIN_POWER + 1));
   function set(exponent: number, power: bigint): void {

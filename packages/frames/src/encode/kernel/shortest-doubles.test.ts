@@ -1,7 +1,7 @@
 import { Float64, makeData } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { writtenCells } from '../../../test/written-cells.ts';
-import { createRandomWords } from '../../testing/random-words.ts';
+import { createRandomWords } from '../../../test/random-words.ts';
 
 function writtenDoubles(values: readonly number[]): string[] {
   return writtenCells(makeData({ type: new Float64(), nullCount: 0, data: Float64Array.from(values) }));

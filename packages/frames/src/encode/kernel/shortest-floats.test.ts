@@ -1,7 +1,7 @@
 import { Float32, makeData } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { writtenCells } from '../../../test/written-cells.ts';
-import { createRandomWords } from '../../testing/random-words.ts';
+import { createRandomWords } from '../../../test/random-words.ts';
 
 function writtenFloats(values: ArrayLike<number>): string[] {
   return writtenCells(makeData({ type: new Float32(), nullCount: 0, data: Float32Array.from(values) }));

@@ -1,27 +1,36 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { type Resolvers, withResolvers } from '../../with-resolvers.ts';
-import type { LoadedRows } from '../row-cursor.ts';
-import type { ThreadReply, ThreadRequest } from './thread-messages.ts';
+import { type Resolvers, withResolvers } from '../../async.ts';
+import { MAX_ROW_BYTES } from '../columns/column.ts';
+import { allocate, type BatchRows, CHUNK_BYTES, type LoadedRows } from '../row-cursor.ts';
 
-/** Rows that a thread writes. */
-export interface ThreadJob {
-  /** Returns the rows written, as far as there was space. Rejects if the thread has exited. */
-  reply(): Promise<ThreadReply>;
-  /** Continues with `row`, in the memory of the reply; or in a larger output buffer, if the row did not fit. */
-  resume(row: number, outBytes?: number): void;
-  /** Returns the memory of the reply to the pool. */
-  end(): void;
+/** A request to write loaded rows. Both buffers are transferred. */
+export interface ThreadRequest {
+  /** The memory of the kernel that loaded the rows, in a buffer that may be longer. */
+  readonly memory: ArrayBuffer;
+  readonly memoryBytes: number;
+  /** The output buffer, used from OUT_START. */
+  readonly out: ArrayBuffer;
+  readonly place: number;
+  readonly first: number;
+  readonly last: number;
+  /** The maximum bytes of a row, except for its texts and items. */
+  readonly rowBytes: number;
 }
 
-/** Threads that write the rows of one result, each with its own kernel. */
-export interface EncodeThreads {
-  /** The maximum number of concurrent jobs. */
-  readonly maxJobs: number;
-  start(rows: LoadedRows): ThreadJob;
-  /** Releases the threads for another result, once their jobs are done. */
-  release(): void;
+/** The reply; both buffers are transferred back. */
+export interface ThreadReply {
+  readonly memory: ArrayBuffer;
+  readonly out: ArrayBuffer;
+  /** The first row that was not written, for lack of space or because it is invalid. */
+  readonly row: number;
+  readonly bytes: number;
+  /** Why the row could not be written. */
+  readonly error?: Error;
 }
+
+/** The bytes reserved at the start of the output, for a separator before the first row. */
+export const OUT_START = 16;
 
 // Always the built worker, also in tests: not every supported version of Node loads TypeScript in a worker.
 const WORKER_URL = new URL('../../../dist/encode/threads/encode-worker.js', import.meta.url);
@@ -46,8 +55,7 @@ export interface ThreadPool {
   take(owner: object): EncodeThreads | undefined;
 }
 
-/** Options of a pool. */
-export interface ThreadPoolOptions {
+interface ThreadPoolOptions {
   /** The number of threads. Default: the available parallelism, at most 4; none if that is one. */
   readonly threads?: number;
   /** The program of a thread, for tests. Default: the one that writes rows. */
@@ -61,7 +69,6 @@ interface Thread {
   isReady: boolean;
 }
 
-/** Creates a pool with no threads yet. */
 export function createThreadPool(options: ThreadPoolOptions = {}): ThreadPool {
   const { threads: count = Math.min(MAX_THREADS, availableParallelism()), program = WORKER_URL } = options;
   const threads: Thread[] = [];
@@ -154,11 +161,19 @@ function createChunkCount(): (owner: object) => number {
 /** Buffers that are transferred to a thread and back. */
 type Buffers = Pick<ThreadRequest, 'memory' | 'out'>;
 
+/** Threads that write the rows of one result, each with its own kernel. */
+export type EncodeThreads = ReturnType<typeof createEncodeThreads>;
+/** Rows a thread writes. */
+type ThreadJob = ReturnType<EncodeThreads['start']>;
+
+/**
+ * Lets at most `maxJobs` write at a time. `release` frees the threads for another result, once their jobs are done.
+ */
 function createEncodeThreads(
   maxJobs: number,
   send: (request: ThreadRequest) => Promise<ThreadReply>,
   release: () => void,
-): EncodeThreads {
+) {
   const spare: Buffers[] = [];
 
   function takeBuffers(memoryBytes: number): Buffers {
@@ -170,22 +185,25 @@ function createEncodeThreads(
 
   return {
     maxJobs,
-    start({ memory: loaded, place, count, rowBytes }) {
+    start({ memory: loaded, place, count, rowBytes }: LoadedRows) {
       let buffers = takeBuffers(loaded.length);
       new Uint8Array(buffers.memory).set(loaded);
       const request = { memoryBytes: loaded.length, place, last: count, rowBytes };
       let pending = send({ ...request, ...buffers, first: 0 });
       return {
-        async reply() {
+        /** Returns the rows written, as far as there was space. Rejects if the thread has exited. */
+        async reply(): Promise<ThreadReply> {
           const reply = await pending;
           buffers = { memory: reply.memory, out: reply.out };
           return reply;
         },
-        resume(first, outBytes) {
+        /** Continues with `first`, in the memory of the reply; or in a larger output buffer, if the row did not fit. */
+        resume(first: number, outBytes?: number): void {
           const out = outBytes === undefined ? buffers.out : new ArrayBuffer(outBytes);
           pending = send({ ...request, memory: buffers.memory, out, first });
         },
-        end() {
+        /** Returns the memory of the reply to the pool. */
+        end(): void {
           if (buffers.out.byteLength === OUT_BYTES) spare.push(buffers);
         },
       };
@@ -196,3 +214,111 @@ function createEncodeThreads(
 
 /** The threads of this process. */
 export const threadPool: ThreadPool = createThreadPool();
+
+/** Consecutive rows of a batch. */
+interface Part {
+  readonly rows: BatchRows;
+  readonly from: number;
+  readonly to: number;
+  /** The job that writes them; undefined for a single row that is too long for a thread. */
+  readonly job: ThreadJob | undefined;
+}
+
+type JobPart = Part & { readonly job: ThreadJob };
+
+const MAX_OUT_BYTES = OUT_START + MAX_ROW_BYTES;
+
+/** The part of a result that is written in threads. */
+interface ThreadedRest {
+  /** The current batch, whose rows follow from its cursor. */
+  readonly current: BatchRows;
+  /** All batches after it. */
+  readonly others: AsyncIterable<BatchRows>;
+  /** The number of bytes at the end of a row that separate it from the next. */
+  readonly separatorBytes: number;
+}
+
+/**
+ * Writes the rest of a result in threads, and yields it in order, without the separator after the last row; returns the
+ * row count of the frame. A chunk, like a batch, need only be valid until the next `next()`.
+ */
+export async function* writeInThreads(
+  { current, others, separatorBytes }: ThreadedRest,
+  threads: EncodeThreads,
+): AsyncGenerator<Uint8Array, number, undefined> {
+  const join = createJoin(separatorBytes);
+  const queue: JobPart[] = [];
+  const behindRoom = allocate(OUT_START + CHUNK_BYTES);
+  let count = 0;
+  try {
+    for await (const part of partsOf(current, others, threads)) {
+      count = part.rows.start + part.rows.length;
+      if (part.job === undefined) {
+        // Before the next batch arrives, which may reuse the memory of this one.
+        for (const earlier of queue.splice(0)) yield* chunksOf(earlier, join);
+        for await (const chunk of part.rows.writeLong(part.from, true)) {
+          behindRoom.set(chunk, OUT_START);
+          yield join(behindRoom.subarray(0, OUT_START + chunk.length));
+        }
+      } else {
+        queue.push({ ...part, job: part.job });
+        const first = queue.length < threads.maxJobs ? undefined : queue.shift();
+        if (first !== undefined) yield* chunksOf(first, join);
+      }
+    }
+    for (const part of queue) yield* chunksOf(part, join);
+    return count;
+  } finally {
+    threads.release();
+  }
+}
+
+async function* partsOf(
+  current: BatchRows,
+  others: AsyncIterable<BatchRows>,
+  threads: EncodeThreads,
+): AsyncGenerator<Part, void, undefined> {
+  yield* partsOfBatch(current, threads);
+  for await (const rows of others) yield* partsOfBatch(rows, threads);
+}
+
+function* partsOfBatch(rows: BatchRows, threads: EncodeThreads): Generator<Part, void, undefined> {
+  const { cursor, length } = rows;
+  while (cursor.row < length) {
+    const from = cursor.row;
+    const loaded = cursor.load();
+    if (loaded === undefined) cursor.skip();
+    yield { rows, from, to: cursor.row, job: loaded && threads.start(loaded) };
+  }
+}
+
+async function* chunksOf({ rows, from, to, job }: JobPart, join: Join): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let row = from; row < to;) {
+    const { error, out, bytes, row: end } = await job.reply();
+    if (error !== undefined) throw error;
+    if (bytes > 0) {
+      yield join(new Uint8Array(out, 0, OUT_START + bytes));
+      row = from + end;
+      if (row < to) job.resume(row - from);
+    } else {
+      if (out.byteLength >= MAX_OUT_BYTES) throw rows.tooLong(row);
+      job.resume(row - from, Math.min(4 * out.byteLength, MAX_OUT_BYTES));
+    }
+  }
+  job.end();
+}
+
+/**
+ * Moves the separator from the end of a chunk to the start of the next. Both chunks start with OUT_START free bytes.
+ */
+type Join = (chunk: Uint8Array) => Uint8Array;
+
+function createJoin(separatorBytes: number): Join {
+  let carried = new Uint8Array(0);
+  return (chunk) => {
+    const start = OUT_START - carried.length;
+    chunk.set(carried, start);
+    carried = chunk.slice(chunk.length - separatorBytes);
+    return chunk.subarray(start, chunk.length - separatorBytes);
+  };
+}

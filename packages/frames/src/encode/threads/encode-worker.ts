@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { useKernel } from '../kernel/kernel.ts';
-import { OUT_START, type ThreadReply, type ThreadRequest } from './thread-messages.ts';
+import { OUT_START, type ThreadReply, type ThreadRequest } from './encode-threads.ts';
 
 // The worker program: it writes rows that were loaded elsewhere, and transfers the memory back with the output.
 
