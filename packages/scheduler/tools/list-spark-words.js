@@ -1,10 +1,10 @@
 // Keeps `src/fence/generated/spark-words.ts`: the functions of the pinned Spark that are not in
-// `src/fence/spark/spark-dialect.ts`, and its keywords. Run it with SPARK_HOME after a new version of Spark, once the new
+// `src/fence/spark-dialect.ts`, and its keywords. Run it with SPARK_HOME after a new version of Spark, once the new
 // functions that must not be called are refused there; what this then adds is to be read, name by name. With --check it writes
 // nothing, and fails if the file is not up to date.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { REFUSED_SPARK_FUNCTIONS } from '../dist/fence/spark/spark-dialect.js';
+import { REFUSED_SPARK_FUNCTIONS } from '../dist/fence/spark-dialect.js';
 
 const FILE = new URL('../src/fence/generated/spark-words.ts', import.meta.url);
 const SQL = `SELECT version(); SHOW SYSTEM FUNCTIONS; SELECT concat('keyword ', lower(keyword)) FROM sql_keywords()`;
