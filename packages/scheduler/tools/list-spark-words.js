@@ -3,7 +3,9 @@
 // functions that must not be called are refused there; what this then adds is to be read, name by name. With --check it writes
 // nothing, and fails if the file is not up to date.
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { REFUSED_SPARK_FUNCTIONS } from '../dist/fence/spark-dialect.js';
 
 const FILE = new URL('../src/fence/generated/spark-words.ts', import.meta.url);
@@ -11,15 +13,19 @@ const SQL = `SELECT version(); SHOW SYSTEM FUNCTIONS; SELECT concat('keyword ', 
 
 const home = process.env['SPARK_HOME'];
 if (home === undefined) throw new Error('Set SPARK_HOME to the directory of Spark.');
+// Spark writes a metastore into the folder it runs in.
+const folder = mkdtempSync(join(tmpdir(), 'spark-words-'));
 const output = execFileSync(
   `${home}/bin/spark-sql`,
   ['--master', 'local[1]', '--conf', 'spark.ui.enabled=false', '-e', SQL],
   {
+    cwd: folder,
     encoding: 'utf8',
     env: { ...process.env, SPARK_LOCAL_IP: '127.0.0.1' },
     stdio: ['ignore', 'pipe', 'ignore'],
   },
 );
+rmSync(folder, { recursive: true });
 const [version, ...lines] = output.split('\n').filter((line) => line !== '');
 const keywords = lines.filter((line) => line.startsWith('keyword ')).map((line) => line.slice('keyword '.length));
 // Operators are functions too.
