@@ -11,7 +11,7 @@ const LAYERS = [
   ['exec-http', 'grpc', 'console'],
   ['service'],
   ['duckdb', 'scheduler', 'tsdb-proxy', 'auth'],
-  ['frames', 'config', 'proto', 'client'],
+  ['frames', 'objects', 'config', 'proto', 'client'],
   ['errors', 'arrow'],
 ] as const;
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execFile } from 'node:child_process';
 import { hostname } from 'node:os';
-import { hasCode, readSmallFile, unlinkIfThere, writeWhole } from './durable-files.ts';
+import { hasCode, readSmallFile, unlinkIfThere, writeWhole } from '@svc/objects/internal';
 
 /** The process with the lock of a directory. */
 export interface LockHolder extends ProcessIdentity {

@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '@svc/errors';
 import type { ByteRange } from '@svc/frames';
-import { hasCode, unlinkIfThere } from './durable-files.ts';
+import { hasCode, unlinkIfThere } from '@svc/objects/internal';
 import { planPrivateDirectory, sweepAbandoned } from './private-directory.ts';
 
 /** The prefix of the names of the folders. */

@@ -3,6 +3,7 @@ import { ServiceError } from '@svc/errors';
 import type { FrameStream } from '@svc/frames';
 import { createSemaphore, createYield, tenantShare } from '@svc/frames/async';
 import { readHead } from '@svc/frames/streams';
+import { unlinkIfThere } from '@svc/objects/internal';
 import type { RecordBatch, Schema } from 'apache-arrow';
 import { columnOfInexactValue, explainDialect, explainFile, withUniformLines } from './csv/faults.ts';
 import { mayHaveNegativeZero } from './csv/table.ts';
@@ -18,7 +19,6 @@ import {
   prepareUpload,
   tablesOf,
 } from './describe-source.ts';
-import { unlinkIfThere } from '../disk/durable-files.ts';
 import type {
   ConvertOptions,
   FileSource,

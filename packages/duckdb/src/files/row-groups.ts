@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { readStart } from '../disk/durable-files.ts';
+import { readStart } from '@svc/objects/internal';
 import { LINE_FEED } from './csv/text.ts';
 import { groupRowsOption, type WriteSegments } from '../wire/requests.ts';
 import type { PreparedUpload } from './describe-source.ts';

@@ -1,6 +1,6 @@
 import type { FrameInfo, FrameRef, Handle } from '@svc/frames';
 import { checkFree, checkOtherHandle, expiryOf } from '@svc/frames/store';
-import { linkOrCopy } from '../disk/durable-files.ts';
+import { linkOrCopy } from '@svc/objects/internal';
 import type { StagedPart } from './catalogue/publish-version.ts';
 import { infoOf, sizedParts, type StoredFrame } from './catalogue/stored-frame.ts';
 import { forEachConcurrently } from './catalogue/tenant-folder.ts';

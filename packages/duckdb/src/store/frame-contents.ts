@@ -3,6 +3,7 @@ import { ServiceError } from '@svc/errors';
 import type { Decoders, FrameStream } from '@svc/frames';
 import { schemaBytes } from '@svc/frames/columns';
 import { createCacheBudget, createPinnedLru } from '@svc/frames/streams';
+import { hasCode, onceAtATime } from '@svc/objects/internal';
 import { type RecordBatch, Schema } from 'apache-arrow';
 import type { DamagedFrames } from './store-health.ts';
 import type { FileSource, FrameFiles, FramePart, ReadPart, SourceInfo, VerifyOptions } from '../files/frame-files.ts';
@@ -10,7 +11,6 @@ import { schemaFromText } from '../types/stored-types.ts';
 import { versionOfFile } from '../wire/file-layout.ts';
 import type { Manifest } from './catalogue/manifest.ts';
 import { checkUnchanged, describeArrow, inspectSource, readArrow, whileUnchanged } from './foreign/read-foreign.ts';
-import { hasCode, onceAtATime } from '../disk/durable-files.ts';
 import type { ParquetCopy } from './derived/parquet-copies.ts';
 import { isDamage, missingFile, unreadableFrame } from './store-errors.ts';
 import {

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '@svc/errors';
 import { counted, quoted } from '@svc/errors/internal';
 import { columnInfo } from '@svc/frames';
-import { unlinkIfThere } from '../../disk/durable-files.ts';
+import { unlinkIfThere } from '@svc/objects/internal';
 import { ChildError } from '../../child-link/child-errors.ts';
 import type { CsvSource, FileSource } from '../frame-files.ts';
 import { csvTextsSql, LONG_LINE_HINT, MAX_LINE_BYTES, readCsvHead } from './dialect.ts';

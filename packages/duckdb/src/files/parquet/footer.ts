@@ -2,6 +2,7 @@ import { appendFile, constants, copyFile, type FileHandle, open, stat, truncate 
 import { ServiceError } from '@svc/errors';
 import { createYield } from '@svc/frames/async';
 import { MAX_COLUMNS } from '@svc/frames/columns';
+import { unlinkIfThere } from '@svc/objects/internal';
 import { DAMAGED, encryptedParquet, tooManyColumns } from './faults.ts';
 import { encodeParquetTail, PARQUET_TAIL_BYTES, parseParquetTail } from '../../wire/file-layout.ts';
 import {
@@ -18,7 +19,6 @@ import {
   thriftStruct,
   thriftText,
 } from '../../wire/thrift-compact.ts';
-import { unlinkIfThere } from '../../disk/durable-files.ts';
 import type { FileSource } from '../frame-files.ts';
 
 /** The columns in the footer of a Parquet file. */

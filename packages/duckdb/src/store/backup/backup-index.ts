@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { hasCode, readSmallFile } from '../../disk/durable-files.ts';
+import { hasCode, readSmallFile } from '@svc/objects/internal';
 import { FORMAT_NAME } from '../catalogue/directory-format.ts';
 import { BackupError } from './backup-error.ts';
 

@@ -9,7 +9,7 @@ import {
   syncDirectory,
   writeFlushed,
   writeWhole,
-} from '../../disk/durable-files.ts';
+} from '@svc/objects/internal';
 import { versionOfFile } from '../../wire/file-layout.ts';
 import { checkFormat, FORMAT_NAME } from '../catalogue/directory-format.ts';
 import { frameFileName, parseFileName, tenantOfFolder } from '../catalogue/frame-names.ts';

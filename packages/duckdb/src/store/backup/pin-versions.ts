@@ -1,6 +1,6 @@
 import { type FileHandle, stat } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
-import { hasCode, openRegular, readSmallFile } from '../../disk/durable-files.ts';
+import { hasCode, openRegular, readSmallFile } from '@svc/objects/internal';
 import { scanFolder, type ScannedHandle } from '../catalogue/scan-folder.ts';
 import type { TenantFolder, VersionName } from '../catalogue/tenant-folder.ts';
 import { BackupError } from './backup-error.ts';

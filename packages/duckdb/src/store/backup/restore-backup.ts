@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { copyFlushed, hasCode, openRegular, syncDirectory } from '../../disk/durable-files.ts';
+import { copyFlushed, hasCode, openRegular, syncDirectory } from '@svc/objects/internal';
 import { DirectoryInUseError, lockDirectory } from '../../disk/directory-lock.ts';
 import { checkFormat } from '../catalogue/directory-format.ts';
 import { BackupError } from './backup-error.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { hasCode, readSmallFile, syncDirectory, writeWhole } from '../../disk/durable-files.ts';
+import { hasCode, readSmallFile, syncDirectory, writeWhole } from '@svc/objects/internal';
 
 /** The file in a directory of frames that has the number of its format. Without it, the format is 1. */
 export const FORMAT_NAME = '.format';

@@ -1,6 +1,6 @@
 import { rename } from 'node:fs/promises';
 import { type Handle, isHandle } from '@svc/frames';
-import { type DirectorySync, hasCode, readSmallFile, unlinkIfThere, writeFlushed } from '../../disk/durable-files.ts';
+import { type DirectorySync, hasCode, readSmallFile, unlinkIfThere, writeFlushed } from '@svc/objects/internal';
 
 /** The version of another handle that a version becomes. */
 export interface MoveTarget {

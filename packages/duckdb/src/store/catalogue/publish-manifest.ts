@@ -1,5 +1,5 @@
 import { rename } from 'node:fs/promises';
-import { type DirectorySync, unlinkIfThere, writeFlushed } from '../../disk/durable-files.ts';
+import { type DirectorySync, unlinkIfThere, writeFlushed } from '@svc/objects/internal';
 
 /** A flushed file that becomes a part. */
 export interface AddedPart {

@@ -10,7 +10,7 @@ import {
   readSmallFile,
   unlinkIfThere,
   writeWhole,
-} from '../../disk/durable-files.ts';
+} from '@svc/objects/internal';
 import { type FileName, frameFileName, type OwnKind, parseFileName, unfinishedFileName } from './frame-names.ts';
 import { decodeManifest, encodeManifest, type Manifest } from './manifest.ts';
 import { finishMove, type MovePaths, type MoveSteps, type MoveTarget, moveVersion, readMove } from './move-version.ts';

@@ -1,5 +1,5 @@
 import { open, rename } from 'node:fs/promises';
-import { type DirectorySync, hasCode, unlinkIfThere } from '../../disk/durable-files.ts';
+import { type DirectorySync, hasCode, unlinkIfThere } from '@svc/objects/internal';
 
 /**
  * Writes a tombstone: an empty file whose name says that a version and all before it are dropped. `unusedFrame` is the

@@ -14,7 +14,7 @@ import {
 import { createSemaphore } from '@svc/frames/async';
 import { encodeArrowFile } from '@svc/frames/ipc';
 import type { CacheBudget } from '@svc/frames/streams';
-import { unlinkIfThere } from '../../disk/durable-files.ts';
+import { unlinkIfThere } from '@svc/objects/internal';
 import { readRange, toExportError, type UnnamedFiles } from '../../disk/unnamed-files.ts';
 import type { FrameFiles, WriteOptions } from '../../files/frame-files.ts';
 import { filesOfEncoding, followSize, plainOf } from '../../files/unfinished-files.ts';

@@ -4,7 +4,7 @@ import { quoted } from '@svc/errors/internal';
 import type { FrameStream } from '@svc/frames';
 import { createSemaphore } from '@svc/frames/async';
 import type { CacheBudget } from '@svc/frames/streams';
-import { unlinkIfThere } from '../../disk/durable-files.ts';
+import { unlinkIfThere } from '@svc/objects/internal';
 import type { SourceInfo, WriteOptions } from '../../files/frame-files.ts';
 import { filesOfParquet, followSize } from '../../files/unfinished-files.ts';
 import { type FrameContents, isConverted, type StoredFrame } from '../catalogue/stored-frame.ts';

@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { DEFAULT_TENANT, type FrameRef, type Handle, isHandle } from '@svc/frames';
 import { createYield } from '@svc/frames/async';
-import { hasCode } from '../../disk/durable-files.ts';
+import { hasCode } from '@svc/objects/internal';
 import type { FrameFiles } from '../../files/frame-files.ts';
 import {
   type FileName,

@@ -48,10 +48,10 @@ export async function writeWhole(folder: string, name: string, unfinished: strin
 }
 
 /** Writes a new file and flushes it to disk. Its name is durable when the directory is flushed, too. */
-export async function writeFlushed(path: string, text: string): Promise<void> {
+export async function writeFlushed(path: string, content: string | Uint8Array): Promise<void> {
   const file = await open(path, 'wx');
   try {
-    await file.writeFile(text);
+    await file.writeFile(content);
     await file.sync();
   } finally {
     await file.close();

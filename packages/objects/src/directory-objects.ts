@@ -1,0 +1,235 @@
+import { randomBytes } from 'node:crypto';
+import { type BigIntStats, constants, type Dirent, statSync } from 'node:fs';
+import { type FileHandle, link, open, readdir, rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ServiceError } from '@svc/errors';
+import {
+  createDirectorySync,
+  type DirectorySync,
+  hasCode,
+  makeDirectory,
+  unlinkIfThere,
+  writeFlushed,
+} from './durable-files.ts';
+import {
+  checkKey,
+  checkPrefix,
+  type FileBody,
+  type GetOptions,
+  type ListOptions,
+  type ObjectBody,
+  type Objects,
+  OutcomeUnknown,
+  UNFINISHED,
+} from './objects.ts';
+
+/**
+ * The objects of a directory, which any number of processes may use at once. `link(2)` fails if the name exists, also over
+ * NFS: it makes a flushed file the object in one step. The file system must have hard links.
+ */
+export function createDirectoryObjects(root: string): Objects {
+  const flush = createFlush();
+
+  async function place(path: string, key: string): Promise<boolean> {
+    const target = join(root, key);
+    try {
+      await inFolder(dirname(target), () => link(path, target));
+    } catch (error) {
+      if (hasCode(error, 'EEXIST')) return false;
+      if (hasCode(error, ...NO_LINKS)) throw withoutLinks(root, error);
+      throw hasCode(error, ...NO_ANSWER) ? new OutcomeUnknown(key, error) : error;
+    }
+    try {
+      await flush(dirname(target));
+    } catch (error) {
+      // Others see the name already. It is durable once any flush of its folder succeeds.
+      throw new OutcomeUnknown(key, error);
+    }
+    return true;
+  }
+
+  return {
+    get: async (key, options) => openObject(pathOf(root, key), options),
+    async stat(key, signal) {
+      signal?.throwIfAborted();
+      // Synchronous: every read of a hot frame asks twice, and a promise of it takes three times as long.
+      const found = statIfThere(pathOf(root, key));
+      if (found?.isFile() !== true) return undefined;
+      return { tag: tagOf(found), bytes: Number(found.size), modified: found.mtime };
+    },
+    async create(key, body, signal) {
+      const target = pathOf(root, key);
+      signal?.throwIfAborted();
+      if (isFile(body)) return place(body.path, key);
+      const unfinished = `${target}.${randomBytes(8).toString('hex')}${UNFINISHED}`;
+      try {
+        await inFolder(dirname(target), () => writeFlushed(unfinished, body));
+        signal?.throwIfAborted();
+        return await place(unfinished, key);
+      } finally {
+        await unlinkIfThere(unfinished).catch(() => {});
+      }
+    },
+    async *list(prefix, options = {}) {
+      checkPrefix(prefix);
+      yield* listFolder(root, prefix, options);
+    },
+    async remove(keys, signal) {
+      for (const key of keys) {
+        signal?.throwIfAborted();
+        await unlinkIfThere(pathOf(root, key));
+      }
+      // Buckets have no folders. One that is not empty stays.
+      for (const folder of new Set(keys.map((key) => dirname(key)))) await removeEmpty(root, folder);
+    },
+  };
+}
+
+function pathOf(root: string, key: string): string {
+  checkKey(key);
+  return join(root, key);
+}
+
+function isFile(body: Uint8Array | FileBody): body is FileBody {
+  return 'path' in body;
+}
+
+/** What systems report if a file cannot have a second name. */
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV'];
+
+/** What file systems over a network report if no answer came. */
+const NO_ANSWER = ['EIO', 'ESTALE', 'ETIMEDOUT'];
+
+function withoutLinks(root: string, cause: unknown): ServiceError {
+  return new ServiceError('unavailable', `The file system of ${root} cannot give a file a second name.`, {
+    hint: 'Keep the frames on a file system with hard links, such as ext4, XFS, APFS or NFS.',
+    cause,
+  });
+}
+
+function statIfThere(path: string): BigIntStats | undefined {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false });
+  } catch (error) {
+    if (hasCode(error, 'ENOTDIR')) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Identifies a file. A later one may get its inode, but not within the same nanosecond. The change time would also change
+ * with the number of links.
+ */
+function tagOf({ ino, mtimeNs, size }: BigIntStats): string {
+  return `${ino.toString(36)}-${mtimeNs.toString(36)}-${size.toString(36)}`;
+}
+
+/** Another process may remove an empty folder between two calls of this one. */
+const FOLDER_ATTEMPTS = 5;
+
+/** Runs work that creates a name in a folder, and creates the folder if it is missing. */
+async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT') || attempt === FOLDER_ATTEMPTS) throw error;
+      await makeDirectory(folder);
+    }
+  }
+}
+
+/** Flushes folders. Concurrent flushes of a folder are shared. */
+function createFlush(): (folder: string) => Promise<void> {
+  const flushes = new Map<string, { readonly sync: DirectorySync; users: number }>();
+  return async (folder) => {
+    const flush = flushes.get(folder) ?? { sync: createDirectorySync(folder), users: 0 };
+    flushes.set(folder, flush);
+    flush.users += 1;
+    try {
+      await flush.sync();
+    } finally {
+      flush.users -= 1;
+      if (flush.users === 0) flushes.delete(folder);
+    }
+  };
+}
+
+const CHUNK_BYTES = 1024 * 1024;
+
+async function openObject(path: string, { range, signal }: GetOptions = {}): Promise<ObjectBody | undefined> {
+  signal?.throwIfAborted();
+  // Opening a FIFO would block.
+  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
+  });
+  if (file === undefined) return undefined;
+  try {
+    const status = await file.stat({ bigint: true });
+    if (status.isFile()) return bodyOf(file, status, range, signal);
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+  await file.close();
+  return undefined;
+}
+
+function bodyOf(
+  file: FileHandle,
+  status: BigIntStats,
+  range: GetOptions['range'],
+  signal: AbortSignal | undefined,
+): ObjectBody {
+  const size = Number(status.size);
+  const start = Math.min(range?.start ?? 0, size);
+  const end = Math.min(range?.end ?? size, size);
+  const bytes = Math.max(end - start, 0);
+  async function* read(): AsyncIterable<Uint8Array> {
+    try {
+      for (let at = start; at < end;) {
+        signal?.throwIfAborted();
+        const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(Math.min(CHUNK_BYTES, end - at)), {
+          position: at,
+        });
+        if (bytesRead === 0) throw new Error('The file has become shorter.');
+        yield buffer.subarray(0, bytesRead);
+        at += bytesRead;
+      }
+    } finally {
+      await file.close();
+    }
+  }
+  return { tag: tagOf(status), bytes, chunks: read(), close: () => file.close() };
+}
+
+/** Lists a folder and those in it, in the order of their keys. */
+async function* listFolder(root: string, prefix: string, options: ListOptions): AsyncIterable<string> {
+  const { after = '', signal } = options;
+  signal?.throwIfAborted();
+  const entries = await readdir(join(root, prefix), { withFileTypes: true }).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
+    throw error;
+  });
+  const isListed = (entry: Dirent): boolean =>
+    entry.isDirectory() || (entry.isFile() && !entry.name.endsWith(UNFINISHED));
+  const keys = entries.filter(isListed).map((entry) => `${prefix}${entry.name}${entry.isDirectory() ? '/' : ''}`);
+  for (const key of keys.toSorted()) {
+    if (!key.endsWith('/')) {
+      if (key > after) yield key;
+    } else if (key > after || after.startsWith(key)) {
+      // All keys in the folder start with its key.
+      yield* listFolder(root, key, options);
+    }
+  }
+}
+
+/** Removes a folder and its parents, as far as they are empty. */
+async function removeEmpty(root: string, folder: string): Promise<void> {
+  try {
+    for (let path = folder; path !== '.'; path = dirname(path)) await rmdir(join(root, path));
+  } catch (error) {
+    if (!hasCode(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT', 'EBUSY', 'EPERM', 'EACCES')) throw error;
+  }
+}

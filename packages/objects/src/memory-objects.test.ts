@@ -1,0 +1,4 @@
+import { createMemoryObjects } from './memory-objects.ts';
+import { objectsContract } from './testing/objects-contract.ts';
+
+objectsContract('memory', async () => ({ objects: createMemoryObjects() }));
