@@ -1,0 +1,159 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ServiceError } from '@svc/errors';
+import { createDirectoryObjects, createMemoryObjects, type Objects, OutcomeUnknown } from '@svc/objects';
+import { createVirtualClock } from '@svc/objects/testing';
+import { describe, expect, test } from 'vitest';
+import { loadMutant, PLAIN_MUTANTS } from '../../testing/mutate-log.ts';
+import { isLinearizable, JSON_CODEC, worldOf } from '../../testing/simulate-log.ts';
+import { createFrameLog, type FrameLog } from './frame-log.ts';
+
+const PREFIX = 'default/trades/_delta_log/';
+const keyOf = (number: number): string => `${PREFIX}${String(number).padStart(20, '0')}.json`;
+
+function openLog(objects: Objects, deadlineMs?: number): FrameLog<string> {
+  return createFrameLog({
+    objects,
+    prefix: PREFIX,
+    codec: JSON_CODEC,
+    ...(deadlineMs !== undefined && { deadlineMs }),
+  });
+}
+
+const append = (log: FrameLog<string>, part: string): ReturnType<FrameLog<string>['change']> =>
+  log.change(async (now) => `${now ?? ''}${part}`);
+
+test('a log without entries has no newest', async () => {
+  expect(await openLog(createMemoryObjects()).newest()).toBeUndefined();
+});
+
+test('each change is the next number, and everyone reads it', async () => {
+  const objects = createMemoryObjects();
+  const [first, second] = [openLog(objects), openLog(objects)];
+  expect(await append(first, 'a')).toMatchObject({ number: 0, state: 'a', recent: [] });
+  expect(await append(second, 'b')).toMatchObject({ number: 1, state: 'ab', recent: [expect.any(String)] });
+  expect(await first.newest()).toMatchObject({ number: 1, state: 'ab' });
+  expect(await second.newest()).toEqual(await first.newest());
+});
+
+test('who loses a race changes what the winner left', async () => {
+  const objects = createMemoryObjects();
+  const [slow, fast] = [openLog(objects), openLog(objects)];
+  const seen: (string | undefined)[] = [];
+  await slow.change(async (now) => {
+    seen.push(now);
+    if (seen.length === 1) await append(fast, 'fast ');
+    return `${now ?? ''}slow`;
+  });
+  expect(seen).toEqual([undefined, 'fast ']);
+  expect((await slow.newest())?.state).toBe('fast slow');
+});
+
+test('a change that returns nothing, or throws, writes nothing', async () => {
+  const log = openLog(createMemoryObjects());
+  expect(await log.change(async () => undefined)).toBeUndefined();
+  const refusal = new ServiceError('version_conflict', 'no');
+  await expect(log.change(() => Promise.reject(refusal))).rejects.toBe(refusal);
+  expect(await log.newest()).toBeUndefined();
+});
+
+test('a trim leaves the newest entries, and a process that knew an old one reads the newest', async () => {
+  const objects = createMemoryObjects();
+  const [log, other] = [openLog(objects), openLog(objects)];
+  await append(log, 'a');
+  await other.newest();
+  for (let i = 0; i < 9; i++) await append(log, 'b');
+  await log.trim(3);
+  const keys = [];
+  for await (const key of objects.list(PREFIX)) keys.push(key);
+  expect(keys).toEqual([7, 8, 9].map(keyOf));
+  expect(await other.newest()).toMatchObject({ number: 9 });
+  expect(await append(openLog(objects), 'c')).toMatchObject({ number: 10 });
+});
+
+test('an entry of a sleeping process under a used number is ignored', async () => {
+  const objects = createMemoryObjects();
+  const sleeper = openLog(objects);
+  const log = openLog(objects);
+  await append(log, 'a');
+  const late = sleeper.change(async (now) => {
+    if (now === 'a') {
+      for (let i = 0; i < 9; i++) await append(log, 'b');
+      await log.trim(3);
+    }
+    return `${now ?? ''}!`;
+  });
+  expect(await late).toMatchObject({ number: 10, state: `a${'b'.repeat(9)}!` });
+  expect(await objects.stat(keyOf(1))).toBeDefined();
+  for (const reader of [log, sleeper, openLog(objects)]) expect(await reader.newest()).toMatchObject({ number: 10 });
+});
+
+test('logs of several processes in one directory lose no change', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'frame-log-'));
+  const logs = Array.from({ length: 3 }, () => openLog(createDirectoryObjects(root)));
+  await Promise.all(
+    Array.from({ length: 30 }, (_, i) => append(logs[i % 3] ?? openLog(createMemoryObjects()), `${i},`)),
+  );
+  const parts = (await openLog(createDirectoryObjects(root)).newest())?.state.split(',').slice(0, -1).map(Number);
+  expect(parts?.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, i) => i));
+  await rm(root, { recursive: true });
+});
+
+describe('a home', () => {
+  const broken = (change: Partial<Objects>): Objects => ({ ...createMemoryObjects(), ...change });
+  const clock = createVirtualClock();
+  const openOn = (objects: Objects): FrameLog<string> =>
+    createFrameLog({ objects, prefix: PREFIX, codec: JSON_CODEC, deadlineMs: 5000, clock });
+
+  test('that does not answer is asked until the deadline', async () => {
+    const away = async (): Promise<never> => {
+      throw new ServiceError('unavailable', 'away');
+    };
+    const start = clock.now();
+    const read = openOn(broken({ list: () => ({ [Symbol.asyncIterator]: () => ({ next: away }) }) })).newest();
+    await expect(clock.run(read)).rejects.toMatchObject({ code: 'unavailable', message: 'away' });
+    expect(clock.now() - start).toBeGreaterThanOrEqual(5000);
+  });
+
+  test('whose answers to a create are lost for good leaves the outcome unknown', async () => {
+    const create = async (key: string): Promise<never> => {
+      throw new OutcomeUnknown(key, undefined);
+    };
+    await expect(clock.run(append(openOn(broken({ create })), 'a'))).rejects.toThrow(OutcomeUnknown);
+  });
+
+  test('that is full refuses a change, at once', async () => {
+    const full = Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
+    const change = append(openOn(broken({ create: () => Promise.reject(full) })), 'a');
+    await expect(clock.run(change)).rejects.toBe(full);
+  });
+
+  test('with a damaged entry fails reads and changes, and asks no longer', async () => {
+    const objects = createMemoryObjects();
+    await objects.create(keyOf(0), Buffer.from('{"id":'));
+    await expect(openOn(objects).newest()).rejects.toThrow(SyntaxError);
+    await expect(append(openOn(objects), 'a')).rejects.toThrow(SyntaxError);
+  });
+});
+
+test('a cancelled call ends', async () => {
+  const log = openLog(createMemoryObjects());
+  const signal = AbortSignal.abort(new Error('cancelled'));
+  await expect(log.newest(signal)).rejects.toThrow('cancelled');
+  await expect(log.change(async () => 'a', signal)).rejects.toThrow('cancelled');
+  expect(await log.newest()).toBeUndefined();
+});
+
+describe('over a bad network, with processes that sleep', () => {
+  test.each(Array.from({ length: 30 }, (_, seed) => seed))('the history of world %i is linearizable', async (seed) => {
+    expect(await isLinearizable(worldOf(seed, createFrameLog))).toBe(true);
+  });
+
+  test.each(PLAIN_MUTANTS)('worlds show that it is wrong if $name', async (mutant) => {
+    const createLog = await loadMutant(mutant);
+    let seed = 0;
+    while (seed < 100 && (await isLinearizable(worldOf(seed, createLog)))) seed += 1;
+    expect(seed).toBeLessThan(100);
+  });
+});

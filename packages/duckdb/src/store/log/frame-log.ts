@@ -1,0 +1,266 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ServiceError } from '@svc/errors';
+import { type Objects, OutcomeUnknown, readObject } from '@svc/objects';
+
+/**
+ * The log of one frame: immutable entries 0, 1, 2 and so on. The newest says all that the frame is; to change the frame is to
+ * create the next number, which only one process can. So there is no lock, no leader, and no pointer that is swapped.
+ *
+ * Every call is linearizable: entry n + 1 is made only by someone who has read n, so the entries are one chain. A change takes
+ * effect when its name appears. A read returns n only if n + 1 was absent at a moment of the read.
+ */
+export interface FrameLog<State> {
+  /** The newest entry, at a moment after the call began. Undefined: there is none. */
+  newest(signal?: AbortSignal): Promise<NumberedEntry<State> | undefined>;
+  /**
+   * Changes the frame. `next` gets its state and returns the new one, or undefined to change nothing; it runs again if
+   * another process was faster, and may throw. Rejects with `OutcomeUnknown` if the change may take effect later: what the
+   * new state names must stay then.
+   */
+  change(
+    next: (now: State | undefined) => Promise<State | undefined>,
+    signal?: AbortSignal,
+  ): Promise<NumberedEntry<State> | undefined>;
+  /** Removes old entries, the oldest first, and leaves the newest. */
+  trim(keep: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** An entry of a log. */
+export interface LogEntry<State> {
+  /** Tells an entry from another with the same number. */
+  readonly id: string;
+  /** The ids of the entries before, the newest first, at most `RECENT_IDS`. */
+  readonly recent: readonly string[];
+  readonly state: State;
+}
+
+/** An entry and its number. */
+export interface NumberedEntry<State> extends LogEntry<State> {
+  readonly number: number;
+}
+
+/** Converts entries to bytes and back. */
+export interface EntryCodec<State> {
+  encode(entry: LogEntry<State>): Uint8Array;
+  /** Throws if the bytes are not an entry. */
+  decode(bytes: Uint8Array): LogEntry<State>;
+}
+
+/** Options of `createFrameLog`. */
+export interface FrameLogOptions<State> {
+  readonly objects: Objects;
+  /** The keys of the entries start with it; it ends with a slash. */
+  readonly prefix: string;
+  readonly codec: EntryCodec<State>;
+  /** How long to ask a home that does not answer. Default 10 s. */
+  readonly deadlineMs?: number;
+  /** Default: the monotonic clock of the process. */
+  readonly clock?: { now(): number; sleep(ms: number): Promise<unknown> };
+  /** For ids and for pauses. Default: real ones. */
+  readonly random?: { id(): string; number(): number };
+}
+
+/** The number of ids that an entry remembers. */
+const RECENT_IDS = 64;
+
+/** An entry lists the parts of a frame, and its schema has up to 64 MiB. */
+const MAX_ENTRY_BYTES = 128 * 1024 * 1024;
+
+/** A change that took longer reads the log again: entries that others removed meanwhile may be missing. */
+const MAX_CHANGE_MS = 60_000;
+
+/** Each attempt waits for up to 0.1 s: the last one comes after some seconds. */
+const MAX_ATTEMPTS = 100;
+
+const SYSTEM_CLOCK = { now: () => performance.now(), sleep };
+const SYSTEM_RANDOM = { id: randomUUID, number: Math.random };
+
+/** The newest entry that this process has seen. `tag` tells it from a later one with the same number. */
+interface Seen<State> {
+  readonly entry: NumberedEntry<State>;
+  readonly tag: string;
+}
+
+/**
+ * Reads entries. A name alone proves nothing: it may be a *stray*, created late by a process that slept while its number was
+ * used and removed. Two facts tell. The greatest number of a list is no stray, because the greatest is never removed. And
+ * entries are removed in ascending order: while an entry is there, the next one was not removed either.
+ */
+function createEntryReader<State>({ objects, prefix, codec }: FrameLogOptions<State>) {
+  let seen: Seen<State> | undefined;
+  const keyOf = (number: number): string => `${prefix}${String(number).padStart(20, '0')}.json`;
+
+  async function read(number: number, signal?: AbortSignal): Promise<Seen<State> | undefined> {
+    const found = await readObject(objects, keyOf(number), MAX_ENTRY_BYTES, signal);
+    return found && { entry: { ...codec.decode(found.bytes), number }, tag: found.tag };
+  }
+
+  async function tagOf(number: number, signal?: AbortSignal): Promise<string | undefined> {
+    return (await objects.stat(keyOf(number), signal))?.tag;
+  }
+
+  async function isThere({ entry, tag }: Seen<State>, signal?: AbortSignal): Promise<boolean> {
+    return (await tagOf(entry.number, signal)) === tag;
+  }
+
+  /** The numbers of all entries, in ascending order. */
+  async function numbers(signal?: AbortSignal): Promise<number[]> {
+    const found: number[] = [];
+    for await (const key of objects.list(prefix, signal && { signal })) {
+      const digits = /^([0-9]{20})\.json$/.exec(key.slice(prefix.length))?.[1];
+      if (digits !== undefined) found.push(Number(digits));
+    }
+    return found;
+  }
+
+  async function readGreatest(signal?: AbortSignal): Promise<Seen<State> | undefined> {
+    let number = (await numbers(signal)).at(-1);
+    while (number !== undefined) {
+      const found = await read(number, signal);
+      // Listed again after it was read: between the first list and the read, its name may have become that of a stray.
+      const greatest = (await numbers(signal)).at(-1);
+      if (found !== undefined && greatest === number) return (seen = found);
+      number = greatest;
+    }
+    return undefined;
+  }
+
+  return {
+    keyOf,
+    read,
+    tagOf,
+    isThere,
+    numbers,
+    /** Makes an entry that is no stray the one that the next read begins with. */
+    remember(entry: Seen<State>): void {
+      seen = entry;
+    },
+    /** The newest entry, at a moment after the call began. */
+    async newest(signal?: AbortSignal): Promise<Seen<State> | undefined> {
+      const last = seen;
+      if (last === undefined) return readGreatest(signal);
+      const { number } = last.entry;
+      const hasNext = (await tagOf(number + 1, signal)) !== undefined;
+      if (!hasNext && (await isThere(last, signal))) return last;
+      const next = hasNext ? await read(number + 1, signal) : undefined;
+      // The last entry was there after the next was read, so that is no stray. Most often it is the newest.
+      if (next === undefined || !(await isThere(last, signal))) return readGreatest(signal);
+      if ((await tagOf(number + 2, signal)) !== undefined || !(await isThere(next, signal)))
+        return readGreatest(signal);
+      return (seen = next);
+    },
+  };
+}
+
+/** Opens a log. Nothing is read before the first call. */
+export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog<State> {
+  const { objects, codec, deadlineMs = 10_000, clock = SYSTEM_CLOCK, random = SYSTEM_RANDOM } = options;
+  const entries = createEntryReader(options);
+
+  /** Repeats what may be done twice until there is an answer, or the time is over. */
+  async function patiently<T>(end: number, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        const isPassing = error instanceof ServiceError && error.code === 'unavailable';
+        if (!isPassing || signal?.aborted === true || clock.now() > end) throw error;
+        await pause(60);
+      }
+    }
+  }
+
+  function pause(ms: number): Promise<unknown> {
+    return clock.sleep((0.2 + 0.8 * random.number()) * ms);
+  }
+
+  /**
+   * Creates an entry on top of the one before. False: another process was faster. The answer of the home alone is never
+   * trusted: a proxy may have sent the request twice, and a request that was on its way for long may meet a number that was
+   * used and removed.
+   */
+  async function append(
+    entry: NumberedEntry<State>,
+    before: Seen<State> | undefined,
+    signal?: AbortSignal,
+  ): Promise<boolean> {
+    const { number, ...content } = entry;
+    const key = entries.keyOf(number);
+    const bytes = codec.encode(content);
+    const end = clock.now() + deadlineMs;
+    let isSent = false;
+    for (;;) {
+      try {
+        const isCreated = await objects.create(key, bytes, signal);
+        isSent = true;
+        return await patiently(end, () => isPart(entry, before, isCreated));
+      } catch (error) {
+        // Nothing was written, now or before.
+        if (!(error instanceof OutcomeUnknown) && !isSent) throw error;
+        isSent = true;
+        if (signal?.aborted === true || clock.now() > end) throw new OutcomeUnknown(key, error);
+        await pause(60);
+        // What is still on its way has the same bytes: it does not matter which of the requests creates the name.
+      }
+    }
+  }
+
+  /** True if an entry belongs to the chain. `isCreated`: it was created just now. */
+  async function isPart(
+    entry: NumberedEntry<State>,
+    before: Seen<State> | undefined,
+    isCreated: boolean,
+  ): Promise<boolean> {
+    const { id, number } = entry;
+    const there = isCreated ? undefined : await entries.read(number);
+    if (there !== undefined && there.entry.id !== id) return false;
+    const tag = isCreated ? await entries.tagOf(number) : there?.tag;
+    if (tag !== undefined && before !== undefined && (await entries.isThere(before))) {
+      // No stray: the entry before was there later. The next call need not read it.
+      entries.remember({ entry, tag });
+      return true;
+    }
+    const newest = (await entries.newest())?.entry;
+    if (newest === undefined || newest.number < number) return false;
+    if (newest.number === number) return newest.id === id;
+    if (newest.number - number > RECENT_IDS) throw new OutcomeUnknown(entries.keyOf(number), undefined);
+    return newest.recent.includes(id);
+  }
+
+  return {
+    async newest(signal) {
+      const end = clock.now() + deadlineMs;
+      return (await patiently(end, () => entries.newest(signal), signal))?.entry;
+    },
+    async change(next, signal) {
+      for (let attempt = 1; ; attempt++) {
+        const readAt = clock.now();
+        const before = await patiently(readAt + deadlineMs, () => entries.newest(signal), signal);
+        const state = await next(before?.entry.state);
+        if (state === undefined) return undefined;
+        if (clock.now() - readAt <= MAX_CHANGE_MS) {
+          const entry = entryAfter(before?.entry, random.id(), state);
+          if (await append(entry, before, signal)) return entry;
+        }
+        if (attempt === MAX_ATTEMPTS) throw tooManyChanges();
+        await pause(10 * Math.min(attempt, 10));
+      }
+    },
+    async trim(keep, signal) {
+      const old = (await entries.numbers(signal)).slice(0, -keep);
+      await objects.remove(old.map(entries.keyOf), signal);
+    },
+  };
+}
+
+function entryAfter<State>(before: NumberedEntry<State> | undefined, id: string, state: State): NumberedEntry<State> {
+  if (before === undefined) return { id, recent: [], state, number: 0 };
+  return { id, recent: [before.id, ...before.recent].slice(0, RECENT_IDS), state, number: before.number + 1 };
+}
+
+function tooManyChanges(): ServiceError {
+  return new ServiceError('unavailable', 'Other servers change the frame all the time.', {
+    hint: 'Retry in a moment. Send many small changes through one server: it joins them.',
+  });
+}

@@ -1,0 +1,120 @@
+import { createMemoryObjects } from '@svc/objects';
+import {
+  checkHistory,
+  createVirtualClock,
+  type HistoryModel,
+  type Operation,
+  randomOf,
+  withFaults,
+} from '@svc/objects/testing';
+import type { createFrameLog, EntryCodec, FrameLog } from '../store/log/frame-log.ts';
+
+/** The parts of a frame, with commas between. */
+type Parts = string;
+type Change = 'append' | 'put' | 'drop';
+
+interface Input {
+  readonly kind: Change | 'read';
+  readonly part: string;
+}
+
+/** A world to simulate. */
+export interface LogWorld {
+  readonly seed: number;
+  /** The share of calls with a fault. */
+  readonly rate: number;
+  /** The newest entries that a trim leaves. */
+  readonly keep: number;
+  readonly createLog: typeof createFrameLog;
+}
+
+/** World `seed`: few or many faults, and old entries that go early. */
+export function worldOf(seed: number, createLog: LogWorld['createLog']): LogWorld {
+  return { seed, rate: seed % 2 ? 0.25 : 0.05, keep: [1, 2, 5][seed % 3] ?? 1, createLog };
+}
+
+const PROCESSES = 3;
+const LANES = 2;
+const CALLS = 12;
+
+/** The share of calls that come up to minutes late: the process was stopped. */
+const STOP_RATE = 0.03;
+const STOP_MS = 120_000;
+
+export const JSON_CODEC: EntryCodec<Parts> = {
+  encode: (entry) => Buffer.from(JSON.stringify(entry)),
+  decode: (bytes) => JSON.parse(Buffer.from(bytes).toString()),
+};
+
+/** Runs processes that change and read a frame through a bad network; the history depends on the seed alone. */
+async function simulateLog({ seed, rate, keep, createLog }: LogWorld): Promise<Operation<Input, Parts>[]> {
+  const clock = createVirtualClock();
+  const random = randomOf(seed);
+  const home = createMemoryObjects(clock.now);
+  const history: Operation<Input, Parts>[] = [];
+  let ids = 0;
+  const id = (): string => String((ids += 1));
+
+  async function runLane(log: FrameLog<Parts>): Promise<void> {
+    for (let call = 0; call < CALLS; call++) {
+      const x = random();
+      if (x < 0.1) await log.trim(keep).catch(() => {});
+      const kind = x < 0.5 ? 'append' : x < 0.6 ? 'put' : x < 0.65 ? 'drop' : 'read';
+      const input = { kind, part: id() } as const;
+      const start = clock.now();
+      const outcome = await outcomeOf(log, input);
+      if (outcome !== 'nothing') history.push({ input, ...outcome, start, end: clock.now() });
+      await clock.sleep(random() * 20);
+    }
+  }
+
+  const lanes = Array.from({ length: PROCESSES }, () => {
+    const objects = withFaults(withFaults(home, { clock, random, rate }), {
+      clock,
+      random,
+      rate: STOP_RATE,
+      lateMs: STOP_MS,
+    });
+    const log = createLog<Parts>({
+      objects,
+      prefix: 'default/trades/_delta_log/',
+      codec: JSON_CODEC,
+      deadlineMs: random() < 0.5 ? 200 : 10_000,
+      clock,
+      random: { id, number: random },
+    });
+    return Array.from({ length: LANES }, () => runLane(log));
+  });
+  await clock.run(Promise.all(lanes.flat()));
+  return history;
+}
+
+/** Calls a log. `nothing`: the call failed and has no effect. */
+async function outcomeOf(log: FrameLog<Parts>, { kind, part }: Input): Promise<{ output?: Parts } | 'nothing'> {
+  try {
+    if (kind === 'read') return { output: (await log.newest())?.state ?? '' };
+    const entry = await log.change(async (now) => changed(now ?? '', kind, part));
+    return { output: entry?.state ?? '' };
+  } catch (error) {
+    return error instanceof Error && error.name === 'OutcomeUnknown' && kind !== 'read' ? {} : 'nothing';
+  }
+}
+
+function changed(parts: Parts, kind: Change, part: string): Parts {
+  if (kind === 'drop') return '';
+  return kind === 'put' || parts === '' ? part : `${parts},${part}`;
+}
+
+const MODEL: HistoryModel<Parts, Input, Parts> = {
+  initial: '',
+  step(parts, { kind, part }, output) {
+    const next = kind === 'read' ? parts : changed(parts, kind, part);
+    return output === undefined || output === next ? next : undefined;
+  },
+  keyOf: (parts) => parts,
+};
+
+/** True if the history of a world could be that of one process without faults. */
+export async function isLinearizable(world: LogWorld): Promise<boolean> {
+  return checkHistory(MODEL, await simulateLog(world));
+}
