@@ -47,10 +47,14 @@ const peers =
         'deploy',
       ];
 const failed = new Map();
+const times = [];
 for (const peer of peers) {
+  const start = performance.now();
   const last = await runSuite(peer);
+  times.push(`${String(Math.round((performance.now() - start) / 1000)).padStart(5)} s  interop/${peer}`);
   if (last !== undefined) failed.set(peer, last);
 }
+console.error(`\n${times.join('\n')}`);
 for (const [peer, last] of failed) console.error(`\n== interop/${peer} failed. The end of its output:\n${last}`);
 if (failed.size > 0) console.error(`\nFailed: ${[...failed.keys()].join(', ')}.`);
 process.exitCode = failed.size > 0 ? 1 : 0;
