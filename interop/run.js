@@ -43,6 +43,7 @@ const peers =
         'runtimes',
         'go',
         'rust',
+        's3',
         'scheduler',
         'deploy',
       ];

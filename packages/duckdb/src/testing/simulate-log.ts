@@ -1,10 +1,11 @@
-import { createMemoryObjects } from '@svc/objects';
+import { createMemoryObjects, type Objects } from '@svc/objects';
 import {
   checkHistory,
   createVirtualClock,
   type HistoryModel,
   type Operation,
   randomOf,
+  type VirtualClock,
   withFaults,
 } from '@svc/objects/testing';
 import type { createFrameLog, EntryCodec, FrameLog } from '../store/log/frame-log.ts';
@@ -26,6 +27,8 @@ export interface LogWorld {
   /** The newest entries that a trim leaves. */
   readonly keep: number;
   readonly createLog: typeof createFrameLog;
+  /** Default: memory, and a virtual clock. */
+  readonly real?: { readonly home: Objects; readonly clock: VirtualClock };
 }
 
 /** World `seed`: few or many faults, and old entries that go early. */
@@ -46,11 +49,11 @@ export const JSON_CODEC: EntryCodec<Parts> = {
   decode: (bytes) => JSON.parse(Buffer.from(bytes).toString()),
 };
 
-/** Runs processes that change and read a frame through a bad network; the history depends on the seed alone. */
-async function simulateLog({ seed, rate, keep, createLog }: LogWorld): Promise<Operation<Input, Parts>[]> {
-  const clock = createVirtualClock();
+/** Runs processes that change and read a frame through a bad network. In memory, the history depends on the seed alone. */
+async function simulateLog({ seed, rate, keep, createLog, real }: LogWorld): Promise<Operation<Input, Parts>[]> {
+  const clock = real?.clock ?? createVirtualClock();
   const random = randomOf(seed);
-  const home = createMemoryObjects(clock.now);
+  const home = real?.home ?? createMemoryObjects(clock.now);
   const history: Operation<Input, Parts>[] = [];
   let ids = 0;
   const id = (): string => String((ids += 1));
@@ -69,12 +72,8 @@ async function simulateLog({ seed, rate, keep, createLog }: LogWorld): Promise<O
   }
 
   const lanes = Array.from({ length: PROCESSES }, () => {
-    const objects = withFaults(withFaults(home, { clock, random, rate }), {
-      clock,
-      random,
-      rate: STOP_RATE,
-      lateMs: STOP_MS,
-    });
+    const faulty = withFaults(home, { clock, random, rate });
+    const objects = real ? faulty : withFaults(faulty, { clock, random, rate: STOP_RATE, lateMs: STOP_MS });
     const log = createLog<Parts>({
       objects,
       prefix: 'default/trades/_delta_log/',

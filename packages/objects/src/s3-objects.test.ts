@@ -1,0 +1,186 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { checkCreates } from './check-creates.ts';
+import { createMemoryObjects } from './memory-objects.ts';
+import { OutcomeUnknown, readObject } from './objects.ts';
+import { bucketUrl, createS3Objects, type S3Objects } from './s3-objects.ts';
+
+/** A server that answers as a broken one does; interop/s3 has a real one. */
+let server: Server;
+let endpoint: string;
+let objects: S3Objects;
+let requests: IncomingMessage[];
+let answer: (request: IncomingMessage, response: ServerResponse) => void;
+
+beforeEach(async () => {
+  requests = [];
+  server = createServer((request, response) => {
+    requests.push(request);
+    answer(request, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  endpoint = `http://127.0.0.1:${port}`;
+  objects = open();
+});
+
+afterEach(async () => {
+  await objects.close();
+  server.closeAllConnections();
+  server.close();
+});
+
+function open(): S3Objects {
+  return createS3Objects({
+    endpoint,
+    bucket: 'frames',
+    prefix: 'data',
+    credentials: async () => ({ accessKeyId: 'id', secretAccessKey: 'secret', sessionToken: 'session' }),
+    timeoutMs: 300,
+  });
+}
+
+const error = (status: number, code: string) => (_request: IncomingMessage, response: ServerResponse) =>
+  response.writeHead(status).end(`<?xml version="1.0"?><Error><Code>${code}</Code></Error>`);
+
+const reset = (request: IncomingMessage): void => {
+  request.socket.destroy();
+};
+
+const silent = (): void => {};
+
+test('a create asks for an absent name, and signs the body', async () => {
+  answer = (_request, response) => response.end();
+  expect(await objects.create('a/b', Buffer.from('x'))).toBe(true);
+  const { method, url, headers } = requests[0] ?? { headers: {} };
+  expect({ method, url }).toEqual({ method: 'PUT', url: '/frames/data/a/b' });
+  expect(headers).toMatchObject({
+    'if-none-match': '*',
+    'content-length': '1',
+    'x-amz-content-sha256': '2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881',
+    'x-amz-security-token': 'session',
+    authorization: expect.stringMatching(/^AWS4-HMAC-SHA256 Credential=id\/[0-9]{8}\/us-east-1\/s3\/aws4_request, /),
+  });
+});
+
+test('a create of a name that exists is false', async () => {
+  answer = error(412, 'PreconditionFailed');
+  expect(await objects.create('a', Buffer.from('x'))).toBe(false);
+});
+
+test.each([
+  ['a conflict', error(409, 'ConditionalRequestConflict')],
+  ['a failure of the server', error(500, 'InternalError')],
+  ['a bad gateway', error(502, '')],
+  ['an overload', error(503, 'SlowDown')],
+  ['a connection that breaks', reset],
+  ['no answer in time', silent],
+])('the outcome of a create is not known after %s, and it is not sent again', async (_name, how) => {
+  answer = how;
+  await expect(objects.create('a', Buffer.from('x'))).rejects.toThrow(OutcomeUnknown);
+  expect(requests).toHaveLength(1);
+});
+
+test('a create without a server is refused, and nothing was sent', async () => {
+  server.close();
+  server.closeAllConnections();
+  await once(server, 'close');
+  const created = objects.create('a', Buffer.from('x'));
+  await expect(created).rejects.toMatchObject({ code: 'unavailable', message: 'The bucket frames does not answer.' });
+});
+
+test.each([
+  [403, 'AccessDenied', 'Allow s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket.'],
+  [403, 'RequestTimeTooSkewed', 'Set the clock of this machine.'],
+  [404, 'NoSuchBucket', 'Create the bucket, or correct its name.'],
+  [404, 'XAdminUserNotFound', 'Check the access key.'],
+  [301, 'PermanentRedirect', 'Check the region of the bucket.'],
+])('the answer %i %s is an error with a hint, for every call', async (status, code, hint) => {
+  answer = error(status, code);
+  const refusal = { code: 'internal', message: `The bucket frames refuses the request: ${status} ${code}.`, hint };
+  await expect(objects.create('a', Buffer.from('x'))).rejects.toMatchObject(refusal);
+  await expect(objects.get('a')).rejects.toMatchObject(refusal);
+  await expect(objects.stat('a')).rejects.toMatchObject(refusal);
+  await expect(objects.list('')[Symbol.asyncIterator]().next()).rejects.toMatchObject(refusal);
+  await expect(objects.remove(['a'])).rejects.toMatchObject(refusal);
+});
+
+describe('a read', () => {
+  test.each([
+    ['a connection that breaks', reset],
+    ['no answer in time', silent],
+    ['a failure of the server', error(500, 'InternalError')],
+    ['an overload', error(503, 'SlowDown')],
+  ])('is unavailable after %s', async (_name, how) => {
+    answer = how;
+    await expect(objects.get('a')).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(objects.stat('a')).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(objects.remove(['a'])).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(objects.list('')[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: 'unavailable' });
+    expect(requests).toHaveLength(4);
+  });
+
+  test('whose body is cut is unavailable, never short', async () => {
+    answer = (_request, response) => {
+      response.writeHead(200, { 'content-length': '10', etag: '"e"' }).write('01234');
+      setTimeout(() => response.destroy(), 20);
+    };
+    await expect(readObject(objects, 'a', 100)).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  test('can be cancelled', async () => {
+    answer = silent;
+    const controller = new AbortController();
+    const read = objects.get('a', { signal: controller.signal });
+    setTimeout(() => controller.abort(new Error('enough')), 20);
+    await expect(read).rejects.toThrow('enough');
+  });
+});
+
+test('a list goes on until the last page, and leaves out names that are no keys', async () => {
+  const page = (keys: string[], next?: string): string =>
+    `<ListBucketResult>${keys.map((key) => `<Contents><Key>data%2F${key}</Key></Contents>`).join('')}` +
+    `${next === undefined ? '' : `<NextContinuationToken>${next}</NextContinuationToken>`}</ListBucketResult>`;
+  answer = ({ url = '' }, response) => {
+    const token = new URL(url, endpoint).searchParams.get('continuation-token');
+    response.end(token === null ? page(['a%2F1', 'a%2F2', 'b+c'], 'x&amp;y=') : page(['a%2F3', '%C3%A4']));
+  };
+  const keys = [];
+  for await (const key of objects.list('a/', { after: 'a/0' })) keys.push(key);
+  expect(keys).toEqual(['a/1', 'a/2', 'a/3']);
+  const [first, second] = requests.map(({ url = '' }) => new URL(url, endpoint).searchParams);
+  expect(Object.fromEntries(first ?? [])).toEqual({
+    'list-type': '2',
+    'encoding-type': 'url',
+    prefix: 'data/a/',
+    'start-after': 'data/a/0',
+  });
+  expect(second?.get('continuation-token')).toBe('x&y=');
+});
+
+describe('the check of a bucket', () => {
+  test('passes if a name can be created once, and leaves nothing', async () => {
+    const home = createMemoryObjects();
+    await checkCreates(home);
+    expect((await home.list('')[Symbol.asyncIterator]().next()).done).toBe(true);
+  });
+
+  test('refuses a bucket that ignores the condition', async () => {
+    answer = (_request, response) => response.end();
+    await expect(checkCreates(objects)).rejects.toThrow(
+      'The bucket does not keep the condition If-None-Match of a PUT.',
+    );
+  });
+});
+
+test.each([
+  [{ bucket: 'frames' }, 'https://frames.s3.us-east-1.amazonaws.com'],
+  [{ bucket: 'frames', region: 'eu-west-1' }, 'https://frames.s3.eu-west-1.amazonaws.com'],
+  [{ bucket: 'frames.example', region: 'eu-west-1' }, 'https://s3.eu-west-1.amazonaws.com/frames.example'],
+  [{ bucket: 'frames', endpoint: 'http://127.0.0.1:9000/' }, 'http://127.0.0.1:9000/frames'],
+])('the URL of %j is %s', (options, url) => {
+  expect(bucketUrl(options)).toBe(url);
+});

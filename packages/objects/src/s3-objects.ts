@@ -1,0 +1,400 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { ServiceError } from '@svc/errors';
+import { AwsV4Signer } from 'aws4fetch';
+import { Agent, type Dispatcher, request } from 'undici';
+import {
+  checkKey,
+  checkPrefix,
+  type FileBody,
+  type ObjectBody,
+  type Objects,
+  type ObjectStat,
+  OutcomeUnknown,
+} from './objects.ts';
+
+/** Who signs the requests. */
+export interface S3Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+}
+
+/** A bucket, and how to reach it. */
+export interface S3Options {
+  readonly bucket: string;
+  /** All keys are below it. Without slashes at its ends. Default: the whole bucket. */
+  readonly prefix?: string;
+  /** Called for each request: credentials of a role expire. */
+  readonly credentials: () => Promise<S3Credentials>;
+  /** Default: `us-east-1`. */
+  readonly region?: string;
+  /** The URL of a server other than AWS, for example `http://minio:9000`. The bucket is then a part of the path. */
+  readonly endpoint?: string;
+  /** The certificate authorities to trust, as PEM. Default: those of Node. */
+  readonly ca?: string;
+  /** How long to wait for a connection, for the head of an answer, and for the next bytes of a body. Default: 10 s. */
+  readonly timeoutMs?: number;
+  /** Connections at the same time; further requests wait. Default: 64. */
+  readonly connections?: number;
+}
+
+/** The objects of a bucket. */
+export interface S3Objects extends Objects {
+  /** Closes the connections. */
+  close(): Promise<void>;
+}
+
+/** The longest object that S3 takes in one request. */
+const MAX_PUT_BYTES = 5 * 1024 ** 3;
+/** A page of a list has at most 1000 keys of 1024 characters each; an error is short. */
+const MAX_XML_BYTES = 8 * 1024 * 1024;
+
+/** Signed requests to a bucket. */
+function createBucketRequests(options: S3Options) {
+  const { bucket, credentials, region = 'us-east-1', timeoutMs = 10_000 } = options;
+  const base = bucketUrl(options);
+  const agent = new Agent({
+    connect: { timeout: timeoutMs, ...(options.ca !== undefined && { ca: options.ca }) },
+    connections: options.connections ?? 64,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+  });
+
+  /** Sends a request once. */
+  async function send(sent: S3Request): Promise<Dispatcher.ResponseData> {
+    const { method, path = '', query = {}, body, bytes, signal } = sent;
+    const url = new URL(`${base}${path}`);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    signal?.throwIfAborted();
+    const signer = new AwsV4Signer({
+      ...(await credentials()),
+      url: url.href,
+      method,
+      headers: { 'x-amz-content-sha256': digestOf(body), ...sent.headers },
+      service: 's3',
+      region,
+    });
+    const { headers } = await signer.sign();
+    return request(url, {
+      method,
+      headers: { ...Object.fromEntries(headers), ...(bytes !== undefined && { 'content-length': String(bytes) }) },
+      body: body ?? null,
+      dispatcher: agent,
+      signal: signal ?? null,
+    });
+  }
+
+  /** Sends a request that can be repeated. */
+  async function ask(sent: S3Request): Promise<Dispatcher.ResponseData> {
+    try {
+      return await send(sent);
+    } catch (error) {
+      throw sent.signal?.aborted === true ? error : noAnswer(bucket, error);
+    }
+  }
+
+  return {
+    send,
+    ask,
+    close: (): Promise<void> => agent.destroy(),
+  };
+}
+
+/**
+ * The objects of an S3 bucket, which any number of servers share. The bucket must keep the condition `If-None-Match: *` of a
+ * PUT; `checkCreates` tells. Nothing is sent twice: after an `OutcomeUnknown`, only the caller knows what to do.
+ */
+export function createS3Objects(options: S3Options): S3Objects {
+  const { bucket, prefix: own } = options;
+  const root = own === undefined ? '' : `${own}/`;
+  const pathOf = (key: string): string => `/${root}${key}`;
+  const { send, ask, close } = createBucketRequests(options);
+
+  async function put(
+    key: string,
+    content: Uint8Array | Readable,
+    bytes: number,
+    signal?: AbortSignal,
+  ): Promise<boolean> {
+    signal?.throwIfAborted();
+    let response;
+    try {
+      response = await send({
+        method: 'PUT',
+        path: pathOf(key),
+        headers: { 'if-none-match': '*' },
+        body: content,
+        bytes,
+        ...(signal && { signal }),
+      });
+    } catch (error) {
+      throw isUnsent(error) ? noAnswer(bucket, error) : new OutcomeUnknown(key, error);
+    }
+    const { statusCode, body } = response;
+    if (statusCode === 200) {
+      // The answer counts once its head is there.
+      await body.dump().catch(() => {});
+      return true;
+    }
+    const code = await errorCodeOf(body);
+    if (statusCode === 412) return false;
+    // 409: another request creates the name at this moment. 5xx: a proxy may have lost the answer.
+    if (statusCode === 409 || statusCode >= 500) throw new OutcomeUnknown(key, new Error(`${statusCode} ${code}`));
+    throw refused(bucket, statusCode, code);
+  }
+
+  async function describe(key: string, signal?: AbortSignal): Promise<ObjectStat | undefined> {
+    // Not a HEAD, whose 404 does not tell if the name, the bucket or the account is missing.
+    const response = await ask({
+      method: 'GET',
+      path: pathOf(key),
+      headers: { range: 'bytes=0-0' },
+      ...(signal && { signal }),
+    });
+    if (response.statusCode === 416) return describeEmpty(key, signal);
+    if (await isAbsent(bucket, response)) return undefined;
+    const { headers, body } = response;
+    await body.dump();
+    // `bytes 0-0/123`; a server without ranges sends all, and its length.
+    const bytes = Number(/\/([0-9]+)$/.exec(String(headers['content-range']))?.[1] ?? bytesOf(headers));
+    return { tag: tagOf(headers), bytes, modified: modifiedOf(headers) };
+  }
+
+  async function describeEmpty(key: string, signal?: AbortSignal): Promise<ObjectStat | undefined> {
+    const { statusCode, headers, body } = await ask({ method: 'HEAD', path: pathOf(key), ...(signal && { signal }) });
+    await body.dump();
+    if (statusCode === 404) return undefined;
+    if (statusCode !== 200) throw refused(bucket, statusCode, '');
+    return { tag: tagOf(headers), bytes: bytesOf(headers), modified: modifiedOf(headers) };
+  }
+
+  return {
+    async get(key, { range, signal } = {}) {
+      checkKey(key);
+      const response = await ask({
+        method: 'GET',
+        path: pathOf(key),
+        ...(range !== undefined && { headers: { range: `bytes=${range.start}-${range.end - 1}` } }),
+        ...(signal && { signal }),
+      });
+      // The range begins after the end of the object.
+      if (response.statusCode === 416) return emptyBody(await describe(key, signal));
+      return (await isAbsent(bucket, response)) ? undefined : bodyOf(bucket, response, signal);
+    },
+    async stat(key, signal) {
+      checkKey(key);
+      return describe(key, signal);
+    },
+    async create(key, content, signal) {
+      checkKey(key);
+      if (!isFile(content)) return put(key, content, content.length, signal);
+      const { size } = await stat(content.path);
+      if (size > MAX_PUT_BYTES) {
+        throw new ServiceError('payload_too_large', 'A bucket takes at most 5 GiB in one file.', {
+          hint: 'Put the rows in several appends.',
+        });
+      }
+      return put(key, createReadStream(content.path, { highWaterMark: 1024 * 1024 }), size, signal);
+    },
+    async *list(prefix, { after, signal } = {}) {
+      checkPrefix(prefix);
+      for (let token: string | undefined; ;) {
+        const { statusCode, body } = await ask({
+          method: 'GET',
+          query: {
+            'list-type': '2',
+            'encoding-type': 'url',
+            prefix: `${root}${prefix}`,
+            ...(after !== undefined && { 'start-after': `${root}${after}` }),
+            ...(token !== undefined && { 'continuation-token': token }),
+          },
+          ...(signal && { signal }),
+        });
+        if (statusCode !== 200) throw refused(bucket, statusCode, await errorCodeOf(body));
+        const xml = await textOf(bucket, body);
+        for (const key of keysIn(xml))
+          if (key.startsWith(root) && isKey(key.slice(root.length))) yield key.slice(root.length);
+        token = elementOf(xml, 'NextContinuationToken');
+        if (token === undefined) return;
+      }
+    },
+    async remove(keys, signal) {
+      for (const key of keys) {
+        checkKey(key);
+        const { statusCode, body } = await ask({ method: 'DELETE', path: pathOf(key), ...(signal && { signal }) });
+        if (statusCode >= 300) {
+          const code = await errorCodeOf(body);
+          if (code !== 'NoSuchKey') throw refused(bucket, statusCode, code);
+        } else await body.dump();
+      }
+    },
+    close,
+  };
+}
+
+/** A request to a bucket. */
+interface S3Request {
+  readonly method: 'DELETE' | 'GET' | 'HEAD' | 'PUT';
+  /** Default: the bucket itself. */
+  readonly path?: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | Readable;
+  readonly bytes?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** The URL of a bucket. */
+export function bucketUrl({ bucket, endpoint, region = 'us-east-1' }: Omit<S3Options, 'credentials'>): string {
+  if (endpoint !== undefined) return `${endpoint.replace(/\/+$/, '')}/${bucket}`;
+  // A certificate of AWS does not match a host with more dots.
+  if (bucket.includes('.')) return `https://s3.${region}.amazonaws.com/${bucket}`;
+  return `https://${bucket}.s3.${region}.amazonaws.com`;
+}
+
+/** Small bodies are signed, so that the server verifies them. Hashing a file would take as long as sending it. */
+function digestOf(body: Uint8Array | Readable | undefined): string {
+  if (body !== undefined && !(body instanceof Uint8Array)) return 'UNSIGNED-PAYLOAD';
+  return createHash('sha256')
+    .update(body ?? '')
+    .digest('hex');
+}
+
+/** True if there is no such object; anything else but an answer with its bytes throws. */
+async function isAbsent(bucket: string, { statusCode, body }: Dispatcher.ResponseData): Promise<boolean> {
+  if (statusCode === 200 || statusCode === 206) return false;
+  const code = await errorCodeOf(body);
+  if (statusCode === 404 && code === 'NoSuchKey') return true;
+  throw refused(bucket, statusCode, code);
+}
+
+function isFile(body: Uint8Array | FileBody): body is FileBody {
+  return 'path' in body;
+}
+
+function isKey(key: string): boolean {
+  try {
+    checkKey(key);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function tagOf(headers: Dispatcher.ResponseData['headers']): string {
+  return String(headers['etag']);
+}
+
+function modifiedOf(headers: Dispatcher.ResponseData['headers']): Date {
+  return new Date(String(headers['last-modified']));
+}
+
+function bytesOf(headers: Dispatcher.ResponseData['headers']): number {
+  return Number(headers['content-length']);
+}
+
+function chunksOf(body: Readable): AsyncIterable<Uint8Array> {
+  return body;
+}
+
+function bodyOf(bucket: string, { headers, body }: Dispatcher.ResponseData, signal?: AbortSignal): ObjectBody {
+  const bytes = bytesOf(headers);
+  async function* read(): AsyncIterable<Uint8Array> {
+    let received = 0;
+    try {
+      for await (const chunk of chunksOf(body)) {
+        received += chunk.length;
+        yield chunk;
+      }
+    } catch (error) {
+      throw signal?.aborted === true ? error : noAnswer(bucket, error);
+    }
+    if (received !== bytes) throw noAnswer(bucket, new Error(`${received} of ${bytes} bytes came.`));
+  }
+  return {
+    tag: tagOf(headers),
+    bytes,
+    chunks: read(),
+    async close() {
+      body.on('error', () => {}).destroy();
+    },
+  };
+}
+
+function emptyBody(found: ObjectStat | undefined): ObjectBody | undefined {
+  async function* nothing(): AsyncIterable<Uint8Array> {
+    // No chunks.
+  }
+  return found && { tag: found.tag, bytes: 0, chunks: nothing(), close: async () => {} };
+}
+
+async function textOf(bucket: string, body: Dispatcher.ResponseData['body']): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of chunksOf(body)) {
+      bytes += chunk.length;
+      if (bytes > MAX_XML_BYTES) throw new Error('The answer is too long.');
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw noAnswer(bucket, error);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function* keysIn(xml: string): Iterable<string> {
+  for (const [, key = ''] of xml.matchAll(/<Key>([^<]*)<\/Key>/g)) yield decodeURIComponent(key.replaceAll('+', ' '));
+}
+
+function elementOf(xml: string, name: string): string | undefined {
+  const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
+  return text?.replace(/&(amp|lt|gt|quot|apos);/g, (_all, entity: string) => ENTITIES[entity] ?? '');
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+/** The code in the body of an error, or nothing: an answer to HEAD has no body, and a proxy answers HTML. */
+async function errorCodeOf(body: Dispatcher.ResponseData['body']): Promise<string> {
+  const xml = await textOf('', body).catch(() => '');
+  return elementOf(xml, 'Code') ?? '';
+}
+
+/** True if the server cannot have received the request. */
+function isUnsent(error: unknown): boolean {
+  const codes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'];
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
+}
+
+function noAnswer(bucket: string, cause: unknown): ServiceError {
+  return new ServiceError('unavailable', `The bucket ${bucket} does not answer.`, {
+    hint: 'Retry in a moment. The log of the server has the cause.',
+    cause,
+  });
+}
+
+/** What to do about the codes of S3, for the operator. */
+const HINTS: Readonly<Record<string, string>> = {
+  AccessDenied: 'Allow s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket.',
+  InvalidAccessKeyId: 'Check the access key.',
+  NoSuchBucket: 'Create the bucket, or correct its name.',
+  RequestTimeTooSkewed: 'Set the clock of this machine.',
+  // That of versitygw.
+  XAdminUserNotFound: 'Check the access key.',
+  SignatureDoesNotMatch: 'Check the secret key and the region.',
+};
+
+function refused(bucket: string, status: number, code: string): ServiceError {
+  const cause = new Error(`${status} ${code}`);
+  if (status >= 500 || status === 429) {
+    return new ServiceError('unavailable', `The bucket ${bucket} is overloaded.`, { retryAfterSeconds: 1, cause });
+  }
+  const hint = HINTS[code] ?? (status < 400 ? 'Check the region of the bucket.' : 'Check the settings of the bucket.');
+  return new ServiceError('internal', `The bucket ${bucket} refuses the request: ${status} ${code}`.trimEnd() + '.', {
+    hint,
+    cause,
+  });
+}
