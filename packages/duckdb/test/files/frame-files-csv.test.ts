@@ -207,6 +207,9 @@ describe('a CSV file', () => {
     expect(await convert(`a,b\n1,${text}\n2,y\n`)).toMatchObject({
       rows: `{"a":1,"b":"${text}"}\n{"a":2,"b":"y"}\n`,
     });
+    expect(await convert(`a,b\n1,y\n2,${text}`)).toMatchObject({
+      rows: `{"a":1,"b":"y"}\n{"a":2,"b":"${text}"}\n`,
+    });
   });
 
   test('with only a header has columns and no rows', async () => {
@@ -322,6 +325,13 @@ describe('a CSV file', () => {
       `a,b\n1,x\n2,${'x'.repeat(33_000_000)}\n`,
       {},
       'The CSV file has a line of more than 32000000 bytes.',
+    ],
+    [
+      // DuckDB drops such a line.
+      'a last line without a line end that is too long',
+      `${'1,x\n'.repeat(1000)}2,${'x'.repeat(33_000_000)}`,
+      {},
+      'The last line of the CSV file is too long: it is longer than 32000000 bytes.',
     ],
     [
       'bytes of something else',

@@ -1,3 +1,4 @@
+import { open } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import { CARRIAGE_RETURN, createCsvScanner, csvChunks, LINE_FEED } from './text.ts';
@@ -31,7 +32,8 @@ export interface CsvHead {
 
 /**
  * Reads the first line of a CSV file, and detects the delimiter if none is given. Refuses a file without one, and one
- * with a long one or with too many columns: DuckDB would take many seconds, and all of its memory, to find out.
+ * with a long one or with too many columns: DuckDB would take many seconds, and all of its memory, to find out. Also refuses
+ * a last line that DuckDB would drop.
  */
 export async function readCsvHead(path: string, given?: string): Promise<CsvHead> {
   const delimiter = given ?? (await detectDelimiter(path));
@@ -41,13 +43,42 @@ export async function readCsvHead(path: string, given?: string): Promise<CsvHead
       hint: 'Send fewer columns, or send wide rows as Arrow or JSON. Or set the delimiter with ?delimiter=.',
     });
   }
-  if (!isCut) return { delimiter, skip, columns, firstLine: isQuoted ? undefined : values };
+  if (!isCut) {
+    await checkLastLine(path);
+    return { delimiter, skip, columns, firstLine: isQuoted ? undefined : values };
+  }
   const fault = isQuoted ? 'has an unterminated quote' : 'is too long';
   throw new ServiceError(
     'invalid_data',
     `Line ${skip + 1} of the CSV file ${fault}: it is longer than ${MAX_LINE_BYTES} bytes.`,
     { hint: LONG_LINE_HINT },
   );
+}
+
+const TAIL_CHUNK_BYTES = 256 * 1024;
+
+/**
+ * Refuses a last line that is too long and has no line end: DuckDB drops it without an error. It reports all other long
+ * lines.
+ */
+async function checkLastLine(path: string): Promise<void> {
+  const file = await open(path);
+  try {
+    let { size: end } = await file.stat();
+    const least = Math.max(end - MAX_LINE_BYTES, 0);
+    while (end > least) {
+      const start = Math.max(end - TAIL_CHUNK_BYTES, least);
+      const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(end - start), { position: start });
+      const chunk = buffer.subarray(0, bytesRead);
+      if (chunk.includes(LINE_FEED) || chunk.includes(CARRIAGE_RETURN)) return;
+      end = start;
+    }
+    if (least === 0) return;
+  } finally {
+    await file.close();
+  }
+  const message = `The last line of the CSV file is too long: it is longer than ${MAX_LINE_BYTES} bytes.`;
+  throw new ServiceError('invalid_data', message, { hint: LONG_LINE_HINT });
 }
 
 /**
