@@ -138,6 +138,13 @@ const HTTP: Readonly<Record<string, Hostile>> = {
     query: '?encoding=windows-1252',
     status: 200,
   }),
+  'a million empty zstd frames': {
+    method: 'PUT',
+    path: '/frames/x',
+    headers: { ...CSV, 'content-encoding': 'zstd' },
+    body: () => new Uint8Array(Buffer.alloc(8 * MB, Buffer.of(0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0))),
+    status: 400,
+  },
   'a number of 1 MB in a line': lines(() => `t a=${'1'.repeat(MB)}x 1`),
   'a line of 30 MB of digits': lines(() => `t a=${'1'.repeat(30 * MB)}`),
   '30 MB of broken lines': lines(() => 'x\n'.repeat(15 * MB)),

@@ -121,6 +121,15 @@ test('skippable zstd frames have no content', async () => {
   for (const n of [1, 4, Infinity]) expect(await decompressed('zstd', body, n)).toBe('one\ntwo\n');
 });
 
+test('100,000 skippable zstd frames are the most', async () => {
+  const frame = Buffer.of(0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0);
+  const most = Buffer.alloc(100_000 * frame.length, frame);
+  expect(await decompressed('zstd', Buffer.concat([most, zstdFrame('one\n')]))).toBe('one\n');
+  expect(await failureOf(decompressed('zstd', Buffer.concat([most, frame])))).toContain(
+    'more than 100000 skippable frames',
+  );
+});
+
 test.each([
   ['a window of 16 MiB', [0x28, 0xb5, 0x2f, 0xfd, 0x00, 14 << 3, 1, 0, 0], 'a window of 16777216 bytes'],
   ['a window of 2 TiB', [0x28, 0xb5, 0x2f, 0xfd, 0x00, 31 << 3, 1, 0, 0], 'a window of 2199023255552 bytes'],

@@ -211,6 +211,10 @@ const MAX_BLOCK_BYTES = 1 << 17;
 /** RFC 9659 limits the window of the content coding to 8 MiB. A decoder needs that much memory. */
 const MAX_WINDOW_BYTES = 1 << 23;
 const CHECKSUM_BYTES = 4;
+/** A compressor adds one to each frame of some MiB, or one at the end. */
+const MAX_SKIPPABLE_FRAMES = 100_000;
+/** Skipping one takes some microseconds. */
+const SKIPPABLE_FRAMES_AT_ONCE = 500;
 
 /**
  * Splits zstd frames into their pieces. Node's decompressor stops at the end of a frame and ignores the rest of its
@@ -219,10 +223,16 @@ const CHECKSUM_BYTES = 4;
  */
 export async function* zstdUnits(body: AsyncGenerator<Uint8Array, void>): AsyncGenerator<ZstdUnit, void> {
   const input = createByteReader(body);
+  let skipped = 0;
   while (await input.hasMore()) {
     const magic = await input.take(4);
     const word = view(magic).getUint32(0, true);
     if ((word & ~15) >>> 0 === SKIPPABLE_MAGIC) {
+      skipped += 1;
+      if (skipped > MAX_SKIPPABLE_FRAMES)
+        throw new Error(`there are more than ${MAX_SKIPPABLE_FRAMES} skippable frames`);
+      // The bytes may all be there: other requests run in between.
+      if (skipped % SKIPPABLE_FRAMES_AT_ONCE === 0) await setImmediate();
       await input.skip(view(await input.take(4)).getUint32(0, true));
       continue;
     }
