@@ -98,11 +98,13 @@ function crashError(cause: ChildCrash, sql: string): ServiceError {
   if (cause.isOutOfMemory) return outOfMemory(sql, cause);
   if (cause.hasHung) {
     const message = 'The engine stopped responding while it ran the SQL, and was replaced.';
-    return sqlError('unavailable', message, 'Send the SQL again.', sql, cause);
+    return sqlError('unavailable', message, `${AGAIN_HINT}.`, sql, cause);
   }
-  const hint = 'Send the SQL again; if it fails again, report it with the request id.';
+  const hint = `${AGAIN_HINT}; if it fails again, report it with the request id.`;
   return sqlError('internal', 'The engine ended unexpectedly while it ran the SQL.', hint, sql, cause);
 }
+
+const AGAIN_HINT = 'Send the SQL again, shorter if it is very long or deeply nested';
 
 function outOfMemory(sql: string, cause: Error): ServiceError {
   const hint = 'Ask for less at once, or raise sql.memory_gb.';

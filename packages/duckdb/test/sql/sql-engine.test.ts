@@ -80,6 +80,11 @@ describe('errors of SQL that fails', () => {
     });
   });
 
+  test('thousands of CTEs do not stop the engine', async () => {
+    const ctes = Array.from({ length: 10_000 }, (_, i) => `c${i} AS (SELECT ${i})`).join();
+    expect(await failureOf(`WITH ${ctes} FROM c1`)).toMatchObject({ code: 'invalid_sql' });
+  });
+
   test('SQL that is too long is refused', async () => {
     expect(await failureOf(`SELECT '${'x'.repeat(1024 * 1024)}'`)).toMatchObject({ code: 'invalid_sql' });
   });

@@ -79,6 +79,8 @@ describe('CTEs hide tables within their scope', () => {
     ['SELECT * FROM (WITH a AS (SELECT 1) FROM a), a', ['a']],
     ['WITH a AS (SELECT 1) (FROM a) UNION (WITH b AS (FROM a) FROM b)', []],
     ['WITH a AS (WITH b AS (SELECT 1) FROM b) FROM a, b', ['b']],
+    ['WITH a AS (SELECT 1) SELECT (WITH a AS (FROM b) FROM a), (FROM a)', ['b']],
+    ['SELECT (WITH a AS (SELECT 1) SELECT (WITH a AS (SELECT 2) FROM a), (FROM a)), (FROM a)', ['a']],
     ['WITH sqlite_master AS (FROM sqlite_master) FROM sqlite_master', ['sqlite_master']],
   ])('%s', async (sql, names) => {
     expect((await checker.check(sql)).tables.map(({ name }) => name)).toEqual(names);

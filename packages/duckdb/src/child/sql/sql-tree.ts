@@ -6,8 +6,8 @@ import { CATALOGUE_HINT, type FunctionPlace, namesIn, REFUSED_FUNCTIONS } from '
 import { isCatalogueFunction } from './sql-catalogue.ts';
 import { SqlRefusal } from './sql-refusal.ts';
 
-/** The folded names of CTEs that hide tables. */
-type Scope = ReadonlySet<string>;
+/** The folded names of CTEs that hide tables, and how many enclosing queries have each. One map for the whole walk. */
+type Scope = Map<string, number>;
 
 /** The names in a tree. */
 export type TreeNames = SqlResponses['check'];
@@ -46,7 +46,7 @@ const MAX_TABLES = 256;
 export function walkTree(statement: SqlNode): TreeNames {
   if (isShowTables(statement)) return { tables: [], listsFrames: true };
   const found: Found = { tables: [], columns: new Map(), readsCatalogue: false };
-  walk(statement, new Set(), found);
+  walk(statement, new Map(), found);
   const distinct = new Map(found.tables.toReversed().map((table) => [folded(table.name), table]));
   if (distinct.size > MAX_TABLES) {
     const message = `The SQL names ${distinct.size} frames, but at most ${MAX_TABLES} are allowed.`;
@@ -115,26 +115,35 @@ function walkTyped(type: string, node: SqlNode, scope: Scope, found: Found): voi
 }
 
 /** A CTE is visible to the CTEs after it and to the query itself. */
-function walkQuery(type: string, node: SqlNode, outer: Scope, found: Found): void {
+function walkQuery(type: string, node: SqlNode, scope: Scope, found: Found): void {
   const { cte_map: named, ...rest } = node;
-  const scope = new Set(outer);
+  const names: string[] = [];
+  const show = (name: string): void => {
+    names.push(name);
+    scope.set(name, (scope.get(name) ?? 0) + 1);
+  };
   for (const entry of entriesOf(named)) {
-    const name = folded(textOf(entry, 'key'));
     walk(entry['value'], scope, found);
-    scope.add(name);
+    show(folded(textOf(entry, 'key')));
   }
-  if (type === 'RECURSIVE_CTE_NODE') {
-    const { right, ...others } = rest;
-    walkInside(others, scope, found);
-    walk(right, new Set([...scope, folded(textOf(node, 'cte_name'))]), found);
-  } else if (type === 'CTE_NODE') {
-    const { child, ...others } = rest;
-    walkInside(others, scope, found);
-    walk(child, new Set([...scope, folded(textOf(node, 'cte_name'))]), found);
-  } else {
+  // The part of the query that sees its own name.
+  const inner = INNER_PARTS[type];
+  if (inner === undefined) {
     walkInside(rest, scope, found);
+  } else {
+    const { [inner]: part, ...others } = rest;
+    walkInside(others, scope, found);
+    show(folded(textOf(node, 'cte_name')));
+    walk(part, scope, found);
+  }
+  for (const name of names) {
+    const count = (scope.get(name) ?? 0) - 1;
+    if (count > 0) scope.set(name, count);
+    else scope.delete(name);
   }
 }
+
+const INNER_PARTS: Readonly<Record<string, string>> = { RECURSIVE_CTE_NODE: 'right', CTE_NODE: 'child' };
 
 function entriesOf(named: unknown): readonly SqlNode[] {
   const map = isNode(named) ? named['map'] : undefined;
