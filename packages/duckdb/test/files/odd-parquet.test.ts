@@ -235,6 +235,42 @@ describe('a file that cannot be read says why, and what to do', () => {
     expect(await outcomesOf(file)).toMatchObject({ put: failure, cold: failure, sql: failure });
   });
 
+  const group = (name: string, repetition: number, children: number): Uint8Array =>
+    encodeStruct(
+      new Map([
+        [3, numberField(repetition)],
+        [ELEMENT.name, { type: 8, bytes: Buffer.concat([Buffer.of(name.length), Buffer.from(name)]) }],
+        [5, numberField(children)],
+      ]),
+    );
+  const [OPTIONAL, REPEATED] = [1, 2];
+
+  test.each([
+    ['17 lists in each other', REPEATED, 17, 'lists that are nested more than 16 deep'],
+    ['3000 lists in each other', REPEATED, 3000, 'lists that are nested more than 16 deep'],
+    ['3000 structs in each other', OPTIONAL, 3000, 'groups that are nested more than 100 deep'],
+  ])('%s', async (_, repetition, count, message) => {
+    const groups = Array.from({ length: count }, () => group('g', repetition, 1));
+    const leaf = encodeStruct(
+      new Map([
+        [1, numberField(1)],
+        [3, numberField(OPTIONAL)],
+        [ELEMENT.name, { type: 8, bytes: Buffer.of(1, 120) }],
+      ]),
+    );
+    const schema = structsField([group('root', 0, 1), ...groups, leaf]);
+    const file = withFooter(await parquetOf('SELECT 1 AS id'), set(FILE.schema, schema));
+    const failure = refused(`The Parquet file has ${message}.`, 'Flatten the nested columns.');
+    expect(await outcomesOf(file)).toMatchObject({ put: failure, cold: failure, sql: failure });
+  });
+
+  test('16 lists in each other are read', async () => {
+    const file = await parquetOf(`SELECT ${'['.repeat(16)}7${']'.repeat(16)} AS a, [1, 2] AS b, {'c': [3]} AS d`);
+    const { put, cold } = await outcomesOf(file);
+    for (const rows of [put, cold])
+      expect(rows).toContain(`{"a":${'['.repeat(16)}7${']'.repeat(16)},"b":[1,2],"d":{"c":[3]}}`);
+  });
+
   test('an encrypted footer', async () => {
     const file = await parquetOf('SELECT 1 AS id');
     file.write('PARE', file.length - 4, 'latin1');

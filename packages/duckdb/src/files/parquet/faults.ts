@@ -71,6 +71,13 @@ export function tooManyColumns(): ServiceError {
   );
 }
 
+/** The error for a Parquet file whose columns are nested too deep. */
+export function tooDeep(what: 'groups' | 'lists', most: number): ServiceError {
+  return new ServiceError('invalid_data', `The Parquet file has ${what} that are nested more than ${most} deep.`, {
+    hint: 'Flatten the nested columns.',
+  });
+}
+
 /** DuckDB's own reason: the first line, without the kind of the error and the file. Empty if it may contain a path. */
 function reasonOf(message: string): string {
   const [line = ''] = message.split('\n');
