@@ -9,7 +9,7 @@ import { type ServerProcess, startProcess, tomlFile } from './server-process.ts'
 /** One request or call of a client, and what became of it. */
 interface Visit {
   readonly handle: string;
-  /** When the client had its connection; Infinity if it was refused one. For gRPC: when the call began. */
+  /** When the client had its connection, or was refused one. For gRPC: when the call began, or was refused a connection. */
   readonly connectedAt: number;
   /** `answered`: the whole response arrived. `cut`: a part of it. `unanswered`: not a byte, so the client may retry. */
   readonly outcome: 'answered' | 'cut' | 'unanswered' | 'refused';
@@ -126,8 +126,10 @@ function ask(port: number, agent: Agent, { handle, path, body }: Asked): Promise
       else connected();
     });
     client.on('error', ({ code }: NodeJS.ErrnoException) => {
-      if (connectedAt === Infinity) end('refused', code);
-      else end(status === undefined ? 'unanswered' : 'cut', code);
+      if (connectedAt === Infinity) {
+        connectedAt = performance.now();
+        end('refused', code);
+      } else end(status === undefined ? 'unanswered' : 'cut', code);
     });
     client.on('response', (response) => {
       status = response.statusCode;
@@ -182,15 +184,17 @@ interface Progress {
 }
 
 async function call(run: (on: Progress) => Promise<void>): Promise<Visit> {
-  const connectedAt = performance.now();
+  const began = performance.now();
   const on: Progress = { handle: '' };
   try {
     await run(on);
-    return { handle: on.handle, connectedAt, outcome: 'answered', status: Status.OK, code: undefined };
+    return { handle: on.handle, connectedAt: began, outcome: 'answered', status: Status.OK, code: undefined };
   } catch (error) {
     const { code: status, message } =
       error instanceof ClientError ? error : { code: undefined, message: String(error) };
     const isRefused = status === Status.UNAVAILABLE && on.hasBegun !== true;
+    // The call may have waited for its connection.
+    const connectedAt = message.includes('ECONNREFUSED') ? performance.now() : began;
     return { handle: on.handle, connectedAt, outcome: isRefused ? 'refused' : 'cut', status, code: message };
   }
 }
