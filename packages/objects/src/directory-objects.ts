@@ -32,20 +32,22 @@ export function createDirectoryObjects(root: string): Objects {
 
   async function place(path: string, key: string): Promise<boolean> {
     const target = join(root, key);
+    const isNew = await inFolder(dirname(target), () => link(path, target)).then(
+      () => true,
+      (error: unknown) => {
+        if (hasCode(error, 'EEXIST')) return false;
+        if (hasCode(error, ...NO_LINKS)) throw withoutLinks(root, error);
+        throw hasCode(error, ...NO_ANSWER) ? new OutcomeUnknown(key, error) : error;
+      },
+    );
     try {
-      await inFolder(dirname(target), () => link(path, target));
-    } catch (error) {
-      if (hasCode(error, 'EEXIST')) return false;
-      if (hasCode(error, ...NO_LINKS)) throw withoutLinks(root, error);
-      throw hasCode(error, ...NO_ANSWER) ? new OutcomeUnknown(key, error) : error;
-    }
-    try {
+      // Also if the name exists: it may be that of an earlier attempt whose flush failed.
       await flush(dirname(target));
     } catch (error) {
-      // Others see the name already. It is durable once any flush of its folder succeeds.
+      // Others see the name already.
       throw new OutcomeUnknown(key, error);
     }
-    return true;
+    return isNew;
   }
 
   return {

@@ -89,6 +89,18 @@ test('an entry of a sleeping process under a used number is ignored', async () =
   for (const reader of [log, sleeper, openLog(objects)]) expect(await reader.newest()).toMatchObject({ number: 10 });
 });
 
+test('names that are no entries are ignored', async () => {
+  const objects = createMemoryObjects();
+  const log = openLog(objects);
+  await append(log, 'a');
+  for (const name of ['9'.repeat(20), '1', `${'0'.repeat(20)}.checkpoint`, 'x/00000000000000000009', '_last_checkpoint']) {
+    await objects.create(`${PREFIX}${name}.json`, Buffer.from('{}'));
+  }
+  expect(await openLog(objects).newest()).toMatchObject({ number: 0, state: 'a' });
+  await log.trim(1);
+  expect(await append(openLog(objects), 'b')).toMatchObject({ number: 1, state: 'ab' });
+});
+
 test('logs of several processes in one directory lose no change', async () => {
   const root = await mkdtemp(join(tmpdir(), 'frame-log-'));
   const logs = Array.from({ length: 3 }, () => openLog(createDirectoryObjects(root)));

@@ -108,22 +108,24 @@ function createEntryReader<State>({ objects, prefix, codec }: FrameLogOptions<St
   async function numbers(signal?: AbortSignal): Promise<number[]> {
     const found: number[] = [];
     for await (const key of objects.list(prefix, signal && { signal })) {
-      const digits = /^([0-9]{20})\.json$/.exec(key.slice(prefix.length))?.[1];
-      if (digits !== undefined) found.push(Number(digits));
+      const number = Number(/^([0-9]{20})\.json$/.exec(key.slice(prefix.length))?.[1]);
+      // Any other name is not ours.
+      if (Number.isSafeInteger(number)) found.push(number);
     }
     return found;
   }
 
   async function readGreatest(signal?: AbortSignal): Promise<Seen<State> | undefined> {
     let number = (await numbers(signal)).at(-1);
-    while (number !== undefined) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      if (number === undefined) return undefined;
       const found = await read(number, signal);
       // Listed again after it was read: between the first list and the read, its name may have become that of a stray.
       const greatest = (await numbers(signal)).at(-1);
       if (found !== undefined && greatest === number) return (seen = found);
       number = greatest;
     }
-    return undefined;
+    throw tooManyChanges();
   }
 
   return {
