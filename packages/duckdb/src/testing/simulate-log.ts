@@ -61,7 +61,7 @@ async function simulateLog({ seed, rate, keep, createLog, real }: LogWorld): Pro
   async function runLane(log: FrameLog<Parts>): Promise<void> {
     for (let call = 0; call < CALLS; call++) {
       const x = random();
-      if (x < 0.1) await log.trim(keep).catch(() => {});
+      if (x < 0.25) await log.trim(keep).catch(() => {});
       const kind = x < 0.5 ? 'append' : x < 0.6 ? 'put' : x < 0.65 ? 'drop' : 'read';
       const input = { kind, part: id() } as const;
       const start = clock.now();

@@ -66,7 +66,9 @@ export function withFaults(objects: Objects, faults: Faults): Objects {
         return keys;
       });
     },
-    remove: (keys, signal) => read(() => objects.remove(keys, signal)),
+    async remove(keys, signal) {
+      for (const key of keys) await read(() => objects.remove([key], signal));
+    },
   };
 }
 

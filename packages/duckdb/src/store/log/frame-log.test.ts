@@ -89,11 +89,39 @@ test('an entry of a sleeping process under a used number is ignored', async () =
   for (const reader of [log, sleeper, openLog(objects)]) expect(await reader.newest()).toMatchObject({ number: 10 });
 });
 
+test('a change whose number a stray has by now is found by its id, and not made twice', async () => {
+  const objects = createMemoryObjects();
+  const other = openLog(objects);
+  await append(other, 'a');
+  let isFirst = true;
+  const doubled: Objects = {
+    ...objects,
+    // The request arrives twice; between the two, others go on, and remove what they no longer need.
+    async create(key, body) {
+      const isCreated = await objects.create(key, body);
+      if (!isFirst) return isCreated;
+      isFirst = false;
+      for (let i = 0; i < 5; i++) await append(other, 'b');
+      await other.trim(2);
+      await objects.create(key, JSON_CODEC.encode({ id: 'stray', recent: [], state: '?' }));
+      return false;
+    },
+  };
+  expect(await append(openLog(doubled), '!')).toMatchObject({ number: 1, state: 'a!' });
+  expect((await other.newest())?.state).toBe('a!bbbbb');
+});
+
 test('names that are no entries are ignored', async () => {
   const objects = createMemoryObjects();
   const log = openLog(objects);
   await append(log, 'a');
-  for (const name of ['9'.repeat(20), '1', `${'0'.repeat(20)}.checkpoint`, 'x/00000000000000000009', '_last_checkpoint']) {
+  for (const name of [
+    '9'.repeat(20),
+    '1',
+    `${'0'.repeat(20)}.checkpoint`,
+    'x/00000000000000000009',
+    '_last_checkpoint',
+  ]) {
     await objects.create(`${PREFIX}${name}.json`, Buffer.from('{}'));
   }
   expect(await openLog(objects).newest()).toMatchObject({ number: 0, state: 'a' });

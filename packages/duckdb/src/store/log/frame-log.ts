@@ -128,9 +128,14 @@ function createEntryReader<State>({ objects, prefix, codec }: FrameLogOptions<St
     throw tooManyChanges();
   }
 
+  async function identityOf(number: number): Promise<{ readonly id: string; readonly tag: string } | undefined> {
+    const found = await read(number);
+    return found && { id: found.entry.id, tag: found.tag };
+  }
+
   return {
     keyOf,
-    read,
+    identityOf,
     tagOf,
     isThere,
     numbers,
@@ -215,12 +220,12 @@ export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog
     isCreated: boolean,
   ): Promise<boolean> {
     const { id, number } = entry;
-    const there = isCreated ? undefined : await entries.read(number);
-    if (there !== undefined && there.entry.id !== id) return false;
-    const tag = isCreated ? await entries.tagOf(number) : there?.tag;
-    if (tag !== undefined && before !== undefined && (await entries.isThere(before))) {
-      // No stray: the entry before was there later. The next call need not read it.
-      entries.remember({ entry, tag });
+    const there = isCreated ? { id, tag: await entries.tagOf(number) } : await entries.identityOf(number);
+    if (there?.tag !== undefined && before !== undefined && (await entries.isThere(before))) {
+      // The entry before was there later, so this number was never removed, and what has it is no stray.
+      if (there.id !== id) return false;
+      // The next call need not read it.
+      entries.remember({ entry, tag: there.tag });
       return true;
     }
     const newest = (await entries.newest())?.entry;
