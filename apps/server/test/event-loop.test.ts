@@ -44,7 +44,7 @@ function sql(body: () => string): Hostile {
 }
 
 /** SQL as the body itself. */
-function text(body: () => string): Hostile {
+function plainSql(body: () => string): Hostile {
   return { method: 'POST', path: SQL, headers: { 'content-type': 'application/sql' }, body, status: 400 };
 }
 
@@ -157,9 +157,9 @@ const HTTP: Readonly<Record<string, Hostile>> = {
   'a parameter of 900,000 digits': sql(() => `query=select+$1&param=${'9'.repeat(900_000)}`),
   'a form with 200,000 names of columns': columns(() => list(200_000, (i) => i.toString(36))),
   'a form with a name of 1 MB in quotes': columns(() => `"${'""'.repeat(500_000)}"`),
-  'a table with a name of 1 MB': text(() => `select * from ${'a'.repeat(MB)}`),
-  'a text of 1 MB of control characters': { ...text(() => `select '${'\x01'.repeat(MB - 20)}'`), status: 200 },
-  'a column that does not exist beside 1 MB of emoji': text(() => `select nothing, '${'😀'.repeat(250_000)}'`),
+  'a table with a name of 1 MB': plainSql(() => `select * from ${'a'.repeat(MB)}`),
+  'a text of 1 MB of control characters': { ...plainSql(() => `select '${'\x01'.repeat(MB - 20)}'`), status: 200 },
+  'a column that does not exist beside 1 MB of emoji': plainSql(() => `select nothing, '${'😀'.repeat(250_000)}'`),
   'a line with a text of 400,000 quotes': lines(() => `u a="${'\\"'.repeat(400_000)}"\n`, 204),
   'SQL of 1 MB of pluses': sql(() => `query=${'+'.repeat(MB)}`),
   'SQL of 1 MB of escapes': sql(() => `query=${'%20'.repeat(340_000)}`),

@@ -228,16 +228,16 @@ const MAX_NESTED_GROUPS = 100;
 
 /** Refuses groups that are nested too deep. */
 function checkDepth([root, ...elements]: readonly ParquetElement[]): void {
-  const open = [{ left: root?.children ?? 0, lists: 0 }];
+  const parents = [{ left: root?.children ?? 0, lists: 0 }];
   for (const { children, isRepeated } of elements) {
-    while (open.length > 1 && open.at(-1)?.left === 0) open.pop();
-    const parent = open.at(-1);
+    while (parents.length > 1 && parents.at(-1)?.left === 0) parents.pop();
+    const parent = parents.at(-1);
     if (parent === undefined) return;
     parent.left -= 1;
     const lists = parent.lists + Number(isRepeated);
     if (lists > MAX_NESTED_LISTS) throw tooDeep('lists', MAX_NESTED_LISTS);
-    if (open.length > MAX_NESTED_GROUPS) throw tooDeep('groups', MAX_NESTED_GROUPS);
-    if (children > 0) open.push({ left: children, lists });
+    if (parents.length > MAX_NESTED_GROUPS) throw tooDeep('groups', MAX_NESTED_GROUPS);
+    if (children > 0) parents.push({ left: children, lists });
   }
 }
 
