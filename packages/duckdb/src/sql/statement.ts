@@ -235,7 +235,9 @@ function schemasOf(pins: readonly PinnedSource[]): Schema[] {
 }
 
 function unknownFrameHint(name: string): string {
-  const table = CATALOGUE_TABLES.find((one) => one.endsWith(`.${name.toLowerCase()}`));
+  // A name may be as long as the SQL.
+  const ending = `.${name.toLowerCase()}`;
+  const table = CATALOGUE_TABLES.find((one) => one.endsWith(ending));
   return table === undefined ? 'SHOW TABLES lists the frames.' : `Did you mean ${table}?`;
 }
 
