@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type {
   DuckDBConnection,
   DuckDBInstance,
@@ -59,7 +60,7 @@ export function createSqlSession(connections: SessionConnections, { text, shift 
       const parameters = parametersOf(prepared);
       if (params !== undefined) checkParamCount(parameters.length, params.length);
       if (params === undefined || params.length === 0) {
-        const columns = limitedColumns(columnsOf(prepared));
+        const columns = limitedColumns(await columnsOf(prepared));
         activity = 'idle';
         return { columns, parameters };
       }
@@ -126,11 +127,17 @@ function parametersOf(prepared: DuckDBPreparedStatement): DuckType[] {
   );
 }
 
-function columnsOf(prepared: DuckDBPreparedStatement): Columns {
-  return Array.from({ length: prepared.columnCount }, (_, i) => ({
-    name: prepared.columnName(i),
-    type: typeOr(prepared.columnTypeId(i), () => prepared.columnType(i)),
-  }));
+/** After how many columns the event loop turns: DuckDB copies the types of all columns to return one. */
+const YIELD_COLUMNS = 200;
+
+async function columnsOf(prepared: DuckDBPreparedStatement): Promise<Columns> {
+  const columns: Columns[number][] = [];
+  for (let i = 0; i < prepared.columnCount; i++) {
+    const type = typeOr(prepared.columnTypeId(i), () => prepared.columnType(i));
+    columns.push({ name: prepared.columnName(i), type });
+    if (i % YIELD_COLUMNS === YIELD_COLUMNS - 1) await setImmediate();
+  }
+  return columns;
 }
 
 function resultColumns(result: DuckDBResult): Columns {
