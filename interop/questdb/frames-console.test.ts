@@ -81,7 +81,8 @@ async function download(page: Page, button: string): Promise<string> {
   return readFileSync(await (await begun).path(), 'latin1');
 }
 
-describe("QuestDB's web console on frames", { timeout: 400_000 }, () => {
+// On a busy machine its own code fails now and then, in fewer than one run of ten.
+describe("QuestDB's web console on frames", { timeout: 400_000, retry: 1 }, () => {
   test.each([
     ['without a database', startAlone],
     ['with its page from a database, through tsdb.forward = all', startBeside],

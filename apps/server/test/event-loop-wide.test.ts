@@ -30,6 +30,17 @@ const declared = (columns: () => string): Prepare => {
   };
 };
 
+/** Names of columns that are longer in SQL. */
+const QUOTES = Array.from({ length: 1000 }, (_, i) => `${'"'.repeat(990)}${i}`);
+
+const selectQuotes: Prepare = async ({ server }) => {
+  await server.put('wide', [Object.fromEntries(QUOTES.map((name) => [name, 0.5]))]);
+  return async () => {
+    const response = await server.fetch('/exec?query=select+*+from+wide&engine=local&fmt=json');
+    expect(await response.json()).toMatchObject({ columns: QUOTES.map((name) => ({ name })) });
+  };
+};
+
 describe.runIf(CAN_MEASURE)(
   `the event loop is kept for at most ${MAX_BLOCK_MS} ms in one piece, with 3000 columns, by`,
   () => {
@@ -42,6 +53,7 @@ describe.runIf(CAN_MEASURE)(
     test.each([
       ...sampleOf(3000),
       ...Object.entries(DECLARED).map(([name, columns]) => [name, declared(columns)] as const),
+      ['SQL of a frame whose names are 1 MB of quotes', selectQuotes] as const,
     ])('%s', async (_, prepare) => {
       expect(await longestBlockOf(prepare, wide)).toBeLessThanOrEqual(MAX_BLOCK_MS);
     });

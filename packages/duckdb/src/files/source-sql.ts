@@ -24,7 +24,7 @@ import type {
 } from './frame-files.ts';
 import { METADATA_KEYS, schemaText, storedColumn } from '../types/stored-types.ts';
 import { foreignColumn, storeExpression } from '../types/duckdb-types.ts';
-import { fileNames, globFree, sqlName, sqlText } from '../wire/sql-names.ts';
+import { fileNames, globFree, namedSql, sqlName, sqlText } from '../wire/sql-names.ts';
 
 /** A source with everything SQL needs. */
 export type SettledSource =
@@ -201,7 +201,7 @@ export function storedRowsSql(source: FrameSource, info: SourceInfo, columnNames
   const list = info.schema.fields.map((field, i) => {
     const name = sqlName(names[i] ?? '');
     const stored = info.isForeign ? storeExpression(name, field, info.foreignColumns?.[i]?.sqlType) : name;
-    return `${stored} AS ${sqlName(target[i] ?? '')}`;
+    return namedSql(stored, target[i] ?? '');
   });
   return `SELECT ${list.length === 0 ? '*' : list.join(', ')} FROM ${wholeClause(source, info)}`;
 }

@@ -8,7 +8,7 @@ import { fieldFromDuckdb, foreignColumn } from '../types/duckdb-types.ts';
 import { mapType, storedColumn } from '../types/stored-types.ts';
 import { type DuckType, fitsPlan, type GetPlan } from '../wire/column-plans.ts';
 import type { SqlResponses } from '../wire/requests.ts';
-import { fileNames, sqlName, sqlText, uniqueNames } from '../wire/sql-names.ts';
+import { fileNames, namedSql, sqlName, sqlText, uniqueNames } from '../wire/sql-names.ts';
 
 /**
  * Returns the query behind the name of a frame: its columns under their `sqlNames`, in DuckDB's native types. A
@@ -26,11 +26,11 @@ export function frameViewSql(paths: readonly string[], info: SourceInfo, plain?:
   const columns = fields.map((field, i) => {
     const column = sqlName(stored[i] ?? '');
     const name = names[i] ?? '';
-    if (foreign !== undefined) return `${foreign[i] ?? column} AS ${sqlName(name)}`;
-    if (!hasOtherForm(field)) return `${column} AS ${sqlName(name)}`;
+    if (foreign !== undefined) return namedSql(foreign[i] ?? column, name);
+    if (!hasOtherForm(field)) return namedSql(column, name);
     const isUsed = plain === undefined || plain.used.has(name.toLowerCase());
     const value = isUsed ? sqlValue(field, column, field.name) : `{${sqlText(storedName(plain.frame, i))}: ${column}}`;
-    return `${value} AS ${sqlName(name)}`;
+    return namedSql(value, name);
   });
   return `SELECT ${columns.join(', ')} FROM ${from}`;
 }

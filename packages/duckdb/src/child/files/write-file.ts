@@ -11,6 +11,7 @@ import duckdb, { type DataChunk } from '@duckdb/node-bindings';
 import { createBatchReader } from '../../wire/batch.ts';
 import { type ChildRequest, groupRowsOption, type WrittenNumbers } from '../../wire/requests.ts';
 import { encodeParquetTail, PARQUET_MAGIC } from '../../wire/file-layout.ts';
+import { sqlName, sqlText } from '../../wire/sql-names.ts';
 import {
   encodeStruct,
   longField,
@@ -48,7 +49,7 @@ export async function copyToFile(
 }
 
 async function copyRows(connection: DuckDBConnection, sql: string, path: string, options: string): Promise<number> {
-  const result = await connection.run(`COPY (${sql}) TO '${path.replaceAll("'", "''")}' (${options})`);
+  const result = await connection.run(`COPY (${sql}) TO ${sqlText(path)} (${options})`);
   return result.rowsChanged;
 }
 
@@ -207,7 +208,7 @@ class Upload {
    * returns a dummy row, and the filter sleeps before it drops that row.
    */
   sql(lane: number): string {
-    const names = this.request.columns.map(({ name }, i) => `c${i} AS "${name.replaceAll('"', '""')}"`);
+    const names = this.request.columns.map(({ name }, i) => `c${i} AS ${sqlName(name)}`);
     return `SELECT ${names.join(', ')} FROM svc_source(${this.active.id}, ${lane})
       WHERE CASE WHEN wait_ms > 0 THEN sleep_ms(wait_ms) IS NOT NULL ELSE true END`;
   }
