@@ -9,7 +9,7 @@ const LAST_CHARACTERS = 8000;
 
 /** The suites of a lane run one after the other: they install the same things. */
 const LANES = [
-  ['python', 'ibis', 'superset', 'openapi', 'node', 'runtimes', 'go', 'rust', 's3'],
+  ['python', 'ibis', 'superset', 'openapi', 'node', 'runtimes', 'go', 'rust', 's3', 'delta'],
   ['browser', 'console', 'console-firefox', 'questdb', 'jdbc', 'spark-jdbc', 'scheduler', 'deploy'],
 ];
 

@@ -103,7 +103,7 @@ test('a change whose number a stray has by now is found by its id, and not made 
       isFirst = false;
       for (let i = 0; i < 5; i++) await append(other, 'b');
       await other.trim(2);
-      await objects.create(key, JSON_CODEC.encode({ id: 'stray', recent: [], state: '?' }));
+      await objects.create(key, JSON_CODEC.encode({ id: 'stray', recent: [], state: '?' }, undefined));
       return false;
     },
   };

@@ -42,7 +42,8 @@ export interface NumberedEntry<State> extends LogEntry<State> {
 
 /** Converts entries to bytes and back. */
 export interface EntryCodec<State> {
-  encode(entry: LogEntry<State>): Uint8Array;
+  /** `before`: the state that the entry changes. */
+  encode(entry: LogEntry<State>, before: State | undefined): Uint8Array;
   /** Throws if the bytes are not an entry. */
   decode(bytes: Uint8Array): LogEntry<State>;
 }
@@ -194,7 +195,7 @@ export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog
   ): Promise<boolean> {
     const { number, ...content } = entry;
     const key = entries.keyOf(number);
-    const bytes = codec.encode(content);
+    const bytes = codec.encode(content, before?.entry.state);
     const end = clock.now() + deadlineMs;
     let isSent = false;
     for (;;) {

@@ -1,0 +1,217 @@
+import { crc32 } from 'node:zlib';
+import { ServiceError } from '@svc/errors';
+import { type Handle, isHandle } from '@svc/frames';
+import type { PartSize } from '../../files/frame-files.ts';
+import { schemaFromText } from '../../types/stored-types.ts';
+import { timeOfVersion } from '../catalogue/frame-versions.ts';
+import { deltaSchema } from './delta-schema.ts';
+import type { EntryCodec, LogEntry } from './frame-log.ts';
+
+/** All that a frame is, in one version. */
+export interface FrameState {
+  /** As the client spells it: handles are compared ignoring case. */
+  readonly handle: Handle;
+  readonly version: string;
+  /** The name of the Delta table, a UUID. It stays when the frame is replaced. */
+  readonly table: string;
+  /** Undefined: the frame was dropped. */
+  readonly rows: StoredRows | undefined;
+  readonly expires: Date | null;
+  /** The rows are those of the version before, in the same order: it was merged, or its expiry changed. */
+  readonly isSame?: true;
+}
+
+/** The rows of a frame. */
+export interface StoredRows {
+  /** See `schemaText`. */
+  readonly schema: string;
+  /** In order. */
+  readonly parts: readonly StoredPart[];
+}
+
+/** A Parquet file in the folder of the frame: delta-rs and Polars find none elsewhere. */
+export interface StoredPart {
+  readonly file: string;
+  readonly size: PartSize;
+}
+
+/** A later program that changes what entries mean increases this number: earlier ones must not guess. */
+const FORMAT = 1;
+
+/**
+ * Readers need what came with format 3 only for timestamps without a zone. No other program knows the last feature of writers,
+ * so none of them writes: its rows would have no checksums, and its commits would be lost.
+ */
+const PROTOCOL = {
+  minReaderVersion: 3,
+  minWriterVersion: 7,
+  readerFeatures: ['timestampNtz'],
+  writerFeatures: ['timestampNtz', 'svcFrames'],
+};
+
+/**
+ * Entries are commits of Delta Lake, so that other programs read the table: one action in each line. The first line has all
+ * that this program needs; it reads no other.
+ */
+export const FRAME_CODEC: EntryCodec<FrameState> = {
+  encode(entry, before) {
+    const own = ownFields(entry);
+    const timestamp = timeOf(entry.state);
+    const info = { timestamp, operation: operationOf(entry.state, before), svc: own, svcCrc32: checksumOf(own) };
+    const actions = [{ commitInfo: info }, ...deltaActions(entry.state, before)];
+    return Buffer.from(actions.map((action) => `${JSON.stringify(action)}\n`).join(''));
+  },
+  decode(bytes) {
+    const end = bytes.indexOf(NEWLINE);
+    return entryOf(ownFieldsIn(Buffer.from(bytes.subarray(0, Math.max(end, 0))).toString()));
+  },
+};
+
+const NEWLINE = 10;
+
+const timeOf = ({ version }: FrameState): number => timeOfVersion(version).getTime();
+
+function operationOf(state: FrameState, before: FrameState | undefined): string {
+  if (state.rows === undefined) return 'DELETE';
+  if (state.isSame !== true) return 'WRITE';
+  return filesOf(state).join() === filesOf(before).join() ? 'SET TBLPROPERTIES' : 'OPTIMIZE';
+}
+
+function filesOf(state: FrameState | undefined): readonly string[] {
+  return state?.rows?.parts.map(({ file }) => file) ?? [];
+}
+
+/** What a commit changes. Order in this list has no meaning for Delta. */
+function deltaActions(state: FrameState, before: FrameState | undefined): readonly object[] {
+  const time = timeOf(state);
+  const dataChange = state.isSame !== true;
+  const schema = state.rows?.schema ?? before?.rows?.schema;
+  const [known, kept] = [new Set(filesOf(before)), new Set(filesOf(state))];
+  return [
+    ...(before === undefined ? [{ protocol: PROTOCOL }] : []),
+    ...(schema !== undefined && schema !== before?.rows?.schema ? [metaData(state, schema)] : []),
+    ...[...known]
+      .filter((path) => !kept.has(path))
+      .map((path) => ({ remove: { path, deletionTimestamp: time, dataChange } })),
+    ...(state.rows?.parts ?? [])
+      .filter(({ file }) => !known.has(file))
+      .map(({ file: path, size: { rows, fileBytes: size } }) => ({
+        add: {
+          path,
+          partitionValues: {},
+          size,
+          modificationTime: time,
+          dataChange,
+          stats: JSON.stringify({ numRecords: rows }),
+        },
+      })),
+  ];
+}
+
+function metaData({ table, handle, version }: FrameState, schema: string): object {
+  return {
+    metaData: {
+      id: table,
+      name: handle,
+      format: { provider: 'parquet', options: {} },
+      schemaString: JSON.stringify(deltaSchema(schemaFromText(schema))),
+      partitionColumns: [],
+      configuration: {},
+      createdTime: timeOfVersion(version).getTime(),
+    },
+  };
+}
+
+/** What an entry is to this program, as JSON. */
+function ownFields({ id, recent, state }: LogEntry<FrameState>): object {
+  const { handle, version, table, rows, expires, isSame } = state;
+  return {
+    format: FORMAT,
+    id,
+    recent,
+    handle,
+    version,
+    table,
+    expires,
+    ...(isSame && { same: true }),
+    ...(rows && { schema: rows.schema, parts: rows.parts.map(partFields) }),
+  };
+}
+
+function partFields({ file, size: { rows, fileBytes, arrowBytes } }: StoredPart): object {
+  return { file, rows, bytes: fileBytes, ...(arrowBytes !== undefined && { arrow_bytes: arrowBytes }) };
+}
+
+/** Encoding a decoded value again gives the same text. */
+function checksumOf(own: unknown): string {
+  return crc32(JSON.stringify(own)).toString(16).padStart(8, '0');
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function ownFieldsIn(line: string): Fields {
+  const { commitInfo } = parse(line);
+  const { svc, svcCrc32 } = isFields(commitInfo) ? commitInfo : {};
+  if (!isFields(svc)) throw damaged('was written by another program');
+  if (svc['format'] !== FORMAT) throw damaged('has a format that this version of the program does not know');
+  if (checksumOf(svc) !== svcCrc32) throw damaged('does not match its checksum');
+  return svc;
+}
+
+function parse(line: string): Fields {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (isFields(value)) return value;
+  } catch {
+    // Reported below.
+  }
+  throw damaged('is not valid JSON');
+}
+
+function entryOf(own: Fields): LogEntry<FrameState> {
+  const { id, recent, handle, version, table, same, schema, parts } = own;
+  const expires = expiryOf(own['expires']);
+  const isRight =
+    typeof id === 'string' &&
+    Array.isArray(recent) &&
+    recent.every((one) => typeof one === 'string') &&
+    typeof handle === 'string' &&
+    isHandle(handle) &&
+    typeof version === 'string' &&
+    typeof table === 'string' &&
+    expires !== undefined;
+  if (!isRight) throw damaged('lacks what every entry has');
+  const rows = typeof schema === 'string' && Array.isArray(parts) ? { schema, parts: parts.map(partOf) } : undefined;
+  const state = { handle, version, table, rows, expires, ...(same === true && { isSame: true as const }) };
+  return { id, recent, state };
+}
+
+function expiryOf(value: unknown): Date | null | undefined {
+  if (value === null) return null;
+  const expires = new Date(typeof value === 'string' ? value : Number.NaN);
+  return Number.isNaN(expires.getTime()) ? undefined : expires;
+}
+
+/** A name in the folder, not a path out of it. */
+const FILE = /^[A-Za-z0-9_@-][A-Za-z0-9._@-]*$/;
+
+function partOf(part: unknown): StoredPart {
+  if (!isFields(part)) throw damaged('lists something that is not a part');
+  const { file, rows, bytes, arrow_bytes: arrowBytes } = part;
+  if (typeof file !== 'string' || !FILE.test(file))
+    throw damaged('lists a file that is not in the folder of the frame');
+  if (!isSize(rows) || !isSize(bytes)) throw damaged('lists a part without a size');
+  return { file, size: { rows, fileBytes: bytes, ...(isSize(arrowBytes) && { arrowBytes }) } };
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isSize(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+function damaged(how: string): ServiceError {
+  return new ServiceError('invalid_data', `The newest entry in the log of the frame ${how}.`);
+}
