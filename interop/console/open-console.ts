@@ -17,7 +17,8 @@ export const REFUSED = /^\/(exec|exp): Failed to load resource: .* 400 \(Bad Req
 /** A request without a token. */
 export const WITHOUT_TOKEN = /: Failed to load resource: .* 401 \(Unauthorized\)$/;
 /** A request to a server that is gone. */
-export const GONE = /: Failed to load resource: net::ERR_(CONNECTION_\w+|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING)$/;
+export const GONE =
+  /: Failed to load resource: net::ERR_(CONNECTION_\w+|SOCKET_NOT_CONNECTED|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING)$/;
 
 /** An answer that a proxy ended before its end. */
 export const CUT_OFF = /: Failed to load resource: net::ERR_INCOMPLETE_CHUNKED_ENCODING$/;

@@ -1,7 +1,7 @@
 import type { FrameInfo, FrameRef, Handle } from '@svc/frames';
 import { checkFree, checkOtherHandle, expiryOf } from '@svc/frames/store';
 import { linkOrCopy } from '@svc/objects/internal';
-import type { StagedPart } from './catalogue/publish-version.ts';
+import type { StagedPart } from './catalogue/frame-slots.ts';
 import { infoOf, sizedParts, type StoredFrame } from './catalogue/stored-frame.ts';
 import { forEachConcurrently } from './catalogue/tenant-folder.ts';
 import { checkConditions } from './put-frame.ts';
@@ -50,21 +50,20 @@ export async function renameFrame(parts: StoreParts, ref: FrameRef, handle: Hand
     checkFree(target, await checkConditions(parts, target, {}));
     const contents = await reader.describe(frame);
     const links = sizedParts(frame, contents).map(({ path, size }) => {
-      // Not the versions of the parts: an earlier frame of the handle may still have files with them.
-      const part: StagedPart = {
-        unfinishedPath: folder.unfinishedPath(),
-        version: catalogue.nextVersion(target),
-        size,
-      };
+      const part: StagedPart = { unfinishedPath: folder.unfinishedPath(), size };
       return { path, part };
     });
     try {
       await forEachConcurrently(links, ({ path, part }) => linkOrCopy(path, part.unfinishedPath));
       await parts.checkLock();
-      const { isManifest, expires } = frame;
       const version = catalogue.nextVersion(target);
       const staged = links.map(({ part }) => part);
-      const renamed = await catalogue.rename(frame, handle, { version, parts: staged, isManifest, contents, expires });
+      const renamed = await catalogue.rename(frame, handle, {
+        version,
+        parts: staged,
+        contents,
+        expires: frame.expires,
+      });
       merger.consider(renamed);
       return infoOf(renamed, contents, hot.has(renamed));
     } catch (error) {
@@ -76,7 +75,7 @@ export async function renameFrame(parts: StoreParts, ref: FrameRef, handle: Hand
 
 /** Finds the frame with exactly this handle, if it was put. A foreign frame is `permission_denied`. */
 async function changeable({ catalogue, foreign }: StoreParts, ref: FrameRef): Promise<StoredFrame | undefined> {
-  const put = catalogue.find(ref);
+  const put = await catalogue.find(ref);
   if (put) return put.handle === ref.handle ? put : undefined;
   if (await foreign.find(ref)) throw readOnlyFrame(ref.handle);
   return undefined;

@@ -168,8 +168,8 @@ async function createParts(
     decoders,
     kept,
     damaged,
-    isKept: (frame) => !isReadOnly && catalogue.find(frame) === frame,
-    readManifest: (frame) => catalogue.readManifest(frame),
+    isKept: (frame) => !isReadOnly && catalogue.isCurrent(frame),
+    readRows: (frame) => catalogue.readRows(frame),
     copyOf: (frame, contents) => copies.of(frame, contents),
   });
   const unnamed = createUnnamedFiles(tempDirectory);
@@ -195,6 +195,7 @@ async function createParts(
     directory,
     isReadOnly,
     versions,
+    files,
     now,
     kept,
     onProblem,

@@ -40,9 +40,8 @@ export function releaseFrame({ catalogue, copies }: StoreParts, frame: StoredFra
 
 /** Describes the newest frame. False if there is none. */
 export async function describeNewest({ catalogue, reader }: StoreParts): Promise<boolean> {
-  const [first, ...others] = catalogue.needed().current;
-  if (first === undefined) return false;
-  const newest = others.reduce((best, frame) => (frame.created > best.created ? frame : best), first);
+  const newest = await catalogue.newest();
+  if (newest === undefined) return false;
   catalogue.acquire(newest);
   try {
     await reader.describe(newest);
@@ -54,7 +53,7 @@ export async function describeNewest({ catalogue, reader }: StoreParts): Promise
 
 async function foreignFrame({ catalogue, foreign }: StoreParts, ref: FrameRef): Promise<StoredFrame | undefined> {
   // A stored frame hides it, also if their handles differ in case.
-  const frame = catalogue.find(ref) ? undefined : await foreign.find(ref);
+  const frame = (await catalogue.find(ref)) ? undefined : await foreign.find(ref);
   if (frame) catalogue.acquire(frame);
   return frame;
 }

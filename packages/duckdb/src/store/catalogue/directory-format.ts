@@ -1,14 +1,15 @@
 import { join } from 'node:path';
-import { hasCode, readSmallFile, syncDirectory, writeWhole } from '@svc/objects/internal';
+import { hasCode, readSmallFile, syncDirectory, unlinkIfThere, writeWhole } from '@svc/objects/internal';
 
 /** The file in a directory of frames that has the number of its format. Without it, the format is 1. */
 export const FORMAT_NAME = '.format';
 
 /**
  * The format of a directory of frames that this program writes; it reads all formats up to this one. A program that writes
- * anything that its predecessor would misread increases the number, and the predecessor refuses the directory.
+ * anything that its predecessor would misread increases the number, and the predecessor refuses the directory. Format 1 had
+ * the versions of all frames in the folder of their tenant.
  */
-const FORMAT = 1;
+const FORMAT = 2;
 
 /** A later version of the program wrote the directory, or the number of its format cannot be read. */
 export class DirectoryFormatError extends Error {
@@ -36,10 +37,24 @@ export async function checkFormat(directory: string): Promise<number | undefined
   );
 }
 
+/**
+ * Fails with `DirectoryFormatError` if a directory has an earlier format, which is taken over when it is opened for writing.
+ */
+export async function checkTakenOver(directory: string): Promise<void> {
+  if ((await checkFormat(directory)) === FORMAT) return;
+  throw new DirectoryFormatError(
+    `An earlier version wrote the directory ${JSON.stringify(directory)}. Start a server on it, or put a frame: that takes ` +
+      `over its frames, without changing their rows.`,
+  );
+}
+
 /** Stores the number of the format in a directory, which only the process that holds it may do. */
 export async function markFormat(directory: string): Promise<void> {
   if ((await checkFormat(directory)) === FORMAT) return;
-  await writeWhole(directory, FORMAT_NAME, `.new${FORMAT_NAME}`, `${JSON.stringify({ format: FORMAT })}\n`);
+  const unfinished = `.new${FORMAT_NAME}`;
+  // A process may have died while it wrote the file.
+  await unlinkIfThere(join(directory, unfinished));
+  await writeWhole(directory, FORMAT_NAME, unfinished, `${JSON.stringify({ format: FORMAT })}\n`);
   await syncDirectory(directory);
 }
 
