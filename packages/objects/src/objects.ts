@@ -50,7 +50,10 @@ export interface FileBody {
 
 /** What is known of an object. */
 export interface ObjectStat {
-  /** An object that took the name of a removed one has another tag. */
+  /**
+   * An object that took the name of a removed one has another tag, if the clock of the home went on between the two: that
+   * of a bucket counts seconds.
+   */
   readonly tag: string;
   readonly bytes: number;
   /** When it was created, by the clock of the home. */

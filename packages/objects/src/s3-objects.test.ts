@@ -161,6 +161,24 @@ test('a list goes on until the last page, and leaves out names that are no keys'
   expect(second?.get('continuation-token')).toBe('x&y=');
 });
 
+test.each([
+  ['last-modified', 'Thu, 19 Nov 2026 10:00:00 GMT', 'Thu, 19 Nov 2026 10:00:01 GMT'],
+  ['x-amz-version-id', '1', '2'],
+  ['etag', '"a"', '"b"'],
+])('objects with another %s have another tag, also if they are empty', async (name, first, second) => {
+  const tags = [];
+  for (const status of [200, 416]) {
+    for (const value of [first, second]) {
+      answer = ({ method }, response) =>
+        response.writeHead(method === 'HEAD' ? 200 : status, { etag: '"x"', 'content-length': 0, [name]: value }).end();
+      tags.push((await objects.stat('a'))?.tag);
+      expect((await objects.get('a'))?.tag).toBe(tags.at(-1));
+    }
+    expect(tags[0]).not.toBe(tags[1]);
+    expect(tags.splice(0)).toHaveLength(2);
+  }
+});
+
 describe('the check of a bucket', () => {
   test('passes if a name can be created once, and leaves nothing', async () => {
     const home = createMemoryObjects();

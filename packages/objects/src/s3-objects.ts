@@ -284,8 +284,9 @@ function isKey(key: string): boolean {
   }
 }
 
+/** An ETag is that of the bytes: the same bytes, created again, have the same. */
 function tagOf(headers: Dispatcher.ResponseData['headers']): string {
-  return String(headers['etag']);
+  return `${String(headers['etag'])} ${String(headers['last-modified'])} ${String(headers['x-amz-version-id'])}`;
 }
 
 function modifiedOf(headers: Dispatcher.ResponseData['headers']): Date {

@@ -22,7 +22,7 @@ export interface FrameLog<State> {
     next: (now: State | undefined) => Promise<State | undefined>,
     signal?: AbortSignal,
   ): Promise<NumberedEntry<State> | undefined>;
-  /** Removes old entries, the oldest first, and leaves the newest. */
+  /** Removes old entries, the oldest first. The newest stay, and those younger than `minAgeMs`. */
   trim(keep: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -56,6 +56,12 @@ export interface FrameLogOptions<State> {
   readonly codec: EntryCodec<State>;
   /** How long to ask a home that does not answer. Default 10 s. */
   readonly deadlineMs?: number;
+  /**
+   * Only entries this much older than the newest are removed, by the clock of the home. Default 30 minutes: a bucket accepts a
+   * request up to 15 minutes after it was signed, and the same bytes created again within a second may have the same tag. For
+   * a directory, a few seconds are enough.
+   */
+  readonly minAgeMs?: number;
   /** Default: the monotonic clock of the process. */
   readonly clock?: { now(): number; sleep(ms: number): Promise<unknown> };
   /** For ids and for pauses. Default: real ones. */
@@ -73,6 +79,8 @@ const MAX_CHANGE_MS = 60_000;
 
 /** Each attempt waits for up to 0.1 s: the last one comes after some seconds. */
 const MAX_ATTEMPTS = 100;
+
+const MIN_AGE_MS = 30 * 60_000;
 
 const SYSTEM_CLOCK = { now: () => performance.now(), sleep };
 const SYSTEM_RANDOM = { id: randomUUID, number: Math.random };
@@ -99,6 +107,11 @@ function createEntryReader<State>({ objects, prefix, codec }: FrameLogOptions<St
 
   async function tagOf(number: number, signal?: AbortSignal): Promise<string | undefined> {
     return (await objects.stat(keyOf(number), signal))?.tag;
+  }
+
+  /** When an entry was created, by the clock of the home. */
+  async function timeOf(number: number, signal?: AbortSignal): Promise<number | undefined> {
+    return (await objects.stat(keyOf(number), signal))?.modified.getTime();
   }
 
   async function isThere({ entry, tag }: Seen<State>, signal?: AbortSignal): Promise<boolean> {
@@ -138,6 +151,7 @@ function createEntryReader<State>({ objects, prefix, codec }: FrameLogOptions<St
     keyOf,
     identityOf,
     tagOf,
+    timeOf,
     isThere,
     numbers,
     /** Makes an entry that is no stray the one that the next read begins with. */
@@ -163,7 +177,8 @@ function createEntryReader<State>({ objects, prefix, codec }: FrameLogOptions<St
 
 /** Opens a log. Nothing is read before the first call. */
 export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog<State> {
-  const { objects, codec, deadlineMs = 10_000, clock = SYSTEM_CLOCK, random = SYSTEM_RANDOM } = options;
+  const { objects, codec, deadlineMs = 10_000, minAgeMs = MIN_AGE_MS } = options;
+  const { clock = SYSTEM_CLOCK, random = SYSTEM_RANDOM } = options;
   const entries = createEntryReader(options);
 
   /** Repeats what may be done twice until there is an answer, or the time is over. */
@@ -256,7 +271,16 @@ export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog
       }
     },
     async trim(keep, signal) {
-      const old = (await entries.numbers(signal)).slice(0, -keep);
+      const numbers = await entries.numbers(signal);
+      const newest = await entries.timeOf(numbers.at(-1) ?? 0, signal);
+      const old: number[] = [];
+      for (const number of numbers.slice(0, -keep)) {
+        const time = await entries.timeOf(number, signal);
+        const isOld = newest !== undefined && newest - (time ?? 0) >= minAgeMs;
+        // Those after it stay as well: while an entry is there, the next one must be.
+        if (!isOld) break;
+        old.push(number);
+      }
       await objects.remove(old.map(entries.keyOf), signal);
     },
   };
