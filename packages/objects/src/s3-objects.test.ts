@@ -140,17 +140,29 @@ describe('a read', () => {
   });
 });
 
-test('a list goes on until the last page, and leaves out names that are no keys', async () => {
-  const page = (keys: string[], next?: string): string =>
-    `<ListBucketResult>${keys.map((key) => `<Contents><Key>data%2F${key}</Key></Contents>`).join('')}` +
-    `${next === undefined ? '' : `<NextContinuationToken>${next}</NextContinuationToken>`}</ListBucketResult>`;
-  answer = ({ url = '' }, response) => {
-    const token = new URL(url, endpoint).searchParams.get('continuation-token');
-    response.end(token === null ? page(['a%2F1', 'a%2F2', 'b+c'], 'x&amp;y=') : page(['a%2F3', '%C3%A4']));
-  };
+/** A page of a list. */
+function pageOf(keys: readonly string[], more: string): string {
+  const contents = keys.map((key) => `<Contents><Key>${key}</Key></Contents>`).join('');
+  return `<?xml version="1.0"?>\n<ListBucketResult xmlns="http://s3">${contents}${more}</ListBucketResult>\n`;
+}
+
+async function listed(prefix = '', after?: string): Promise<string[]> {
   const keys = [];
-  for await (const key of objects.list('a/', { after: 'a/0' })) keys.push(key);
-  expect(keys).toEqual(['a/1', 'a/2', 'a/3']);
+  for await (const key of objects.list(prefix, after === undefined ? {} : { after })) keys.push(key);
+  return keys;
+}
+
+const LAST = '<IsTruncated>false</IsTruncated>';
+const AS_URL = '<EncodingType>url</EncodingType>';
+
+test('a list goes on until the last page', async () => {
+  const next = '<IsTruncated>true</IsTruncated><NextContinuationToken>x&amp;y=</NextContinuationToken>';
+  answer = ({ url = '' }, response) => {
+    const isFirst = !new URL(url, endpoint).searchParams.has('continuation-token');
+    const keys = isFirst ? ['data%2Fa%2F1', 'data%2Fa%2F2'] : ['data%2Fa%2F3'];
+    response.end(pageOf(keys, AS_URL + (isFirst ? next : LAST)));
+  };
+  expect(await listed('a/', 'a/0')).toEqual(['a/1', 'a/2', 'a/3']);
   const [first, second] = requests.map(({ url = '' }) => new URL(url, endpoint).searchParams);
   expect(Object.fromEntries(first ?? [])).toEqual({
     'list-type': '2',
@@ -159,6 +171,36 @@ test('a list goes on until the last page, and leaves out names that are no keys'
     'start-after': 'data/a/0',
   });
   expect(second?.get('continuation-token')).toBe('x&y=');
+});
+
+test.each([
+  ['in URL encoding', ['data%2Fa', 'data%2Fb+c', 'data%2F%C3%A4', 'data%2F100%', 'other%2Fa', 'data%2F'], AS_URL],
+  ['as they are', ['data/a', 'data/b c', 'data/ä', 'data/100%', 'data/a%2Fb', 'data/a&amp;b', 'other/a'], ''],
+])('a list with names %s has only those that are keys', async (_, keys, encoding) => {
+  answer = (_request, response) => response.end(pageOf(keys, encoding + LAST));
+  expect(await listed()).toEqual(['a']);
+});
+
+test('the last page has no next one, whatever token it has', async () => {
+  const token = '<NextContinuationToken>x</NextContinuationToken>';
+  answer = (_request, response) => response.end(pageOf(['data/a'], LAST + token));
+  expect(await listed()).toEqual(['a']);
+});
+
+const MORE = '<IsTruncated>true</IsTruncated>';
+
+test.each([
+  ['nothing', ''],
+  ['the page of a proxy', '<html>Sign in</html>'],
+  ['an error', '<?xml version="1.0"?><Error><Code>InternalError</Code></Error>'],
+  ['a page that is cut', pageOf(['data/a'], LAST).slice(0, -20)],
+  ['a page that does not tell if it is the last', pageOf(['data/a'], '')],
+  ['a page with more and no token', pageOf(['data/a'], `${MORE}<NextMarker>a</NextMarker>`)],
+  ['a page with more and an empty token', pageOf(['data/a'], `${MORE}<NextContinuationToken></NextContinuationToken>`)],
+])('a list whose answer is %s is unavailable, never short or endless', async (_, text) => {
+  answer = (_request, response) => response.end(text);
+  await expect(listed()).rejects.toMatchObject({ code: 'unavailable' });
+  expect(requests).toHaveLength(1);
 });
 
 test.each([

@@ -214,10 +214,11 @@ export function createS3Objects(options: S3Options): S3Objects {
           ...(signal && { signal }),
         });
         if (statusCode !== 200) throw refused(bucket, statusCode, await errorCodeOf(body));
-        const xml = await textOf(bucket, body);
-        for (const key of keysIn(xml))
-          if (key.startsWith(root) && isKey(key.slice(root.length))) yield key.slice(root.length);
-        token = elementOf(xml, 'NextContinuationToken');
+        const page = pageIn(await textOf(bucket, body));
+        if (page === undefined) throw noAnswer(bucket, new Error('The answer is not a page of a list.'));
+        for (const name of page.names)
+          if (name.startsWith(root) && isKey(name.slice(root.length))) yield name.slice(root.length);
+        token = page.next;
         if (token === undefined) return;
       }
     },
@@ -347,8 +348,31 @@ async function textOf(bucket: string, body: Dispatcher.ResponseData['body']): Pr
   return Buffer.concat(chunks).toString();
 }
 
-function* keysIn(xml: string): Iterable<string> {
-  for (const [, key = ''] of xml.matchAll(/<Key>([^<]*)<\/Key>/g)) yield decodeURIComponent(key.replaceAll('+', ' '));
+/** A page of a list. */
+interface Page {
+  readonly names: readonly string[];
+  /** The token of the next page, if there is one. */
+  readonly next: string | undefined;
+}
+
+/** Undefined: the text is something else, such as the page of a proxy, or does not tell how to go on. */
+function pageIn(xml: string): Page | undefined {
+  if (!/^\s*(<\?xml[^>]*>\s*)?<ListBucketResult[\s>].*<\/ListBucketResult>\s*$/s.test(xml)) return undefined;
+  const isEncoded = elementOf(xml, 'EncodingType') === 'url';
+  const names = [...xml.matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, name = '']) => (isEncoded ? decoded(name) : name));
+  const isTruncated = elementOf(xml, 'IsTruncated');
+  if (isTruncated === 'false') return { names, next: undefined };
+  const next = elementOf(xml, 'NextContinuationToken') ?? '';
+  return isTruncated === 'true' && next !== '' ? { names, next } : undefined;
+}
+
+/** The name as it is if it cannot be decoded: it is no key then. */
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
 }
 
 function elementOf(xml: string, name: string): string | undefined {

@@ -169,7 +169,7 @@ export function objectsContract(name: string, open: () => Promise<ContractHome>)
     });
 
     describe('a list', () => {
-      const KEYS = ['a-b/1', 'a.txt', 'a/1', 'a/2/deep/er', 'a/2/x', 'a0', 'b/1', 'b/10', 'b/2'];
+      const KEYS = ['a-b/1', 'a.txt', 'a/1', 'a/2/deep/er', 'a/2/x', 'a0', 'b/1', 'b/10', 'b/2', 'c@d=e'];
       beforeEach(async () => {
         for (const key of KEYS.toReversed()) await objects.create(key, Buffer.from(key));
       });
