@@ -140,6 +140,48 @@ describe('a read', () => {
   });
 });
 
+describe('a read of the bytes 4 to 6', () => {
+  const range = { start: 4, end: 6 };
+
+  test.each([
+    [206, 'bytes 4-5/10', '45'],
+    [206, 'bytes 4-5/*', '45'],
+    [206, 'bytes 4-4/5', '4'],
+    [200, undefined, '0123456789'],
+    [200, undefined, '01234'],
+    [200, undefined, '012'],
+  ])('from the answer %i %s %j has these bytes, if the object does', async (status, contentRange, text) => {
+    answer = (_request, response) =>
+      response
+        .writeHead(status, { 'content-length': text.length, ...(contentRange && { 'content-range': contentRange }) })
+        .end(text);
+    const body = await objects.get('a', { range });
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of body?.chunks ?? []) chunks.push(chunk);
+    const expected = status === 206 ? text : text.slice(4, 6);
+    expect(Buffer.concat(chunks).toString()).toBe(expected);
+    expect(body?.bytes).toBe(expected.length);
+  });
+
+  test.each([
+    ['bytes 0-1/10', '01'],
+    ['bytes 4-6/10', '456'],
+    ['bytes 4-4/10', '4'],
+    ['bytes 4-5/10', '4'],
+    ['', '45'],
+  ])('is unavailable if the answer is 206 %j %j', async (contentRange, text) => {
+    answer = (_request, response) =>
+      response.writeHead(206, { 'content-length': text.length, 'content-range': contentRange }).end(text);
+    await expect(objects.get('a', { range })).rejects.toMatchObject({ code: 'unavailable' });
+  });
+});
+
+test('a read of all is unavailable if the answer is a part', async () => {
+  answer = (_request, response) =>
+    response.writeHead(206, { 'content-length': 1, 'content-range': 'bytes 0-0/10' }).end('0');
+  await expect(objects.get('a')).rejects.toMatchObject({ code: 'unavailable' });
+});
+
 /** A page of a list. */
 function pageOf(keys: readonly string[], more: string): string {
   const contents = keys.map((key) => `<Contents><Key>${key}</Key></Contents>`).join('');

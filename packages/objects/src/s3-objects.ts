@@ -9,6 +9,7 @@ import {
   checkKey,
   checkPrefix,
   type FileBody,
+  type GetOptions,
   type ObjectBody,
   type Objects,
   type ObjectStat,
@@ -174,6 +175,8 @@ export function createS3Objects(options: S3Options): S3Objects {
   return {
     async get(key, { range, signal } = {}) {
       checkKey(key);
+      // HTTP cannot ask for no bytes.
+      if (range !== undefined && range.end <= range.start) return emptyBody(await describe(key, signal));
       const response = await ask({
         method: 'GET',
         path: pathOf(key),
@@ -182,7 +185,7 @@ export function createS3Objects(options: S3Options): S3Objects {
       });
       // The range begins after the end of the object.
       if (response.statusCode === 416) return emptyBody(await describe(key, signal));
-      return (await isAbsent(bucket, response)) ? undefined : bodyOf(bucket, response, signal);
+      return (await isAbsent(bucket, response)) ? undefined : bodyOf(bucket, response, range, signal);
     },
     async stat(key, signal) {
       checkKey(key);
@@ -302,28 +305,53 @@ function chunksOf(body: Readable): AsyncIterable<Uint8Array> {
   return body;
 }
 
-function bodyOf(bucket: string, { headers, body }: Dispatcher.ResponseData, signal?: AbortSignal): ObjectBody {
-  const bytes = bytesOf(headers);
+type Range = NonNullable<GetOptions['range']>;
+
+/** Where the wanted bytes are in the body of an answer. Undefined: the answer is not what was asked for. */
+function wantedIn({ statusCode, headers }: Dispatcher.ResponseData, range: Range | undefined): Range | undefined {
+  const length = bytesOf(headers);
+  if (!Number.isSafeInteger(length)) return undefined;
+  // A server without ranges sends all.
+  if (statusCode === 200)
+    return { start: Math.min(range?.start ?? 0, length), end: Math.min(range?.end ?? length, length) };
+  const [, first, last, size] = /^bytes ([0-9]+)-([0-9]+)\/([0-9]+|\*)$/.exec(String(headers['content-range'])) ?? [];
+  const end = Math.min(range?.end ?? 0, size === '*' ? Infinity : Number(size));
+  const isRight = Number(first) === range?.start && Number(last) + 1 === end && length === end - range.start;
+  return isRight ? { start: 0, end: length } : undefined;
+}
+
+function bodyOf(
+  bucket: string,
+  response: Dispatcher.ResponseData,
+  range: Range | undefined,
+  signal?: AbortSignal,
+): ObjectBody {
+  const { headers, body } = response;
+  const wanted = wantedIn(response, range);
+  const close = async (): Promise<void> => {
+    body.on('error', () => {}).destroy();
+  };
+  if (wanted === undefined) {
+    void close();
+    throw noAnswer(bucket, new Error('The answer has other bytes than those of the request.'));
+  }
+  const { start, end } = wanted;
+  const length = bytesOf(headers);
   async function* read(): AsyncIterable<Uint8Array> {
     let received = 0;
     try {
       for await (const chunk of chunksOf(body)) {
+        const part = chunk.subarray(Math.max(start - received, 0), Math.max(end - received, 0));
         received += chunk.length;
-        yield chunk;
+        if (part.length > 0) yield part;
+        if (received >= end && end < length) return;
       }
     } catch (error) {
       throw signal?.aborted === true ? error : noAnswer(bucket, error);
     }
-    if (received !== bytes) throw noAnswer(bucket, new Error(`${received} of ${bytes} bytes came.`));
+    if (received !== length) throw noAnswer(bucket, new Error(`${received} of ${length} bytes came.`));
   }
-  return {
-    tag: tagOf(headers),
-    bytes,
-    chunks: read(),
-    async close() {
-      body.on('error', () => {}).destroy();
-    },
-  };
+  return { tag: tagOf(headers), bytes: end - start, chunks: read(), close };
 }
 
 function emptyBody(found: ObjectStat | undefined): ObjectBody | undefined {

@@ -101,7 +101,12 @@ export function objectsContract(name: string, open: () => Promise<ContractHome>)
       [{ start: 0, end: 3 }, '012'],
       [{ start: 4, end: 6 }, '45'],
       [{ start: 8, end: 100 }, '89'],
-    ])('the range %j is %s', async (range, expected) => {
+      [{ start: 5, end: 5 }, ''],
+      [{ start: 6, end: 2 }, ''],
+      [{ start: 10, end: 20 }, ''],
+      [{ start: 30, end: 40 }, ''],
+    ])('the range %j is %j', async (range, expected) => {
+      expect(await objects.get('digits', { range })).toBeUndefined();
       await objects.create('digits', Buffer.from('0123456789'));
       const body = await objects.get('digits', { range });
       expect(body?.bytes).toBe(expected.length);
