@@ -1,11 +1,15 @@
 import { once } from 'node:events';
+import { readdirSync, readlinkSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { checkCreates } from './check-creates.ts';
 import { createMemoryObjects } from './memory-objects.ts';
 import { OutcomeUnknown, readObject } from './objects.ts';
-import { bucketUrl, createS3Objects, type S3Objects } from './s3-objects.ts';
+import { bucketUrl, createS3Objects, type S3Objects, type S3Options } from './s3-objects.ts';
 
 /** A server that answers as a broken one does; interop/s3 has a real one. */
 let server: Server;
@@ -33,13 +37,14 @@ afterEach(async () => {
   server.close();
 });
 
-function open(): S3Objects {
+function open(options: Partial<S3Options> = {}): S3Objects {
   return createS3Objects({
     endpoint,
     bucket: 'frames',
     prefix: 'data',
     credentials: async () => ({ accessKeyId: 'id', secretAccessKey: 'secret', sessionToken: 'session' }),
     timeoutMs: 300,
+    ...options,
   });
 }
 
@@ -82,6 +87,47 @@ test.each([
   answer = how;
   await expect(objects.create('a', Buffer.from('x'))).rejects.toThrow(OutcomeUnknown);
   expect(requests).toHaveLength(1);
+});
+
+describe('a create from a file', () => {
+  let folder: string;
+  let path: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 's3-objects-'));
+    path = join(folder, 'body');
+    await writeFile(path, Buffer.alloc(3_000_000));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  /** How often this process has the file open. */
+  const opened = (): number =>
+    readdirSync('/proc/self/fd').filter((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`) === path;
+      } catch {
+        return false;
+      }
+    }).length;
+
+  test('that does not exist is refused, and nothing was sent', async () => {
+    await expect(objects.create('a', { path: join(folder, 'none') })).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(requests).toEqual([]);
+  });
+
+  test.runIf(process.platform === 'linux').each<[string, typeof answer | undefined, Partial<S3Options>, AbortSignal?]>([
+    ['is stored', (request, response) => request.resume().on('end', () => response.end()), {}],
+    ['is refused before it is read', error(412, 'PreconditionFailed'), {}],
+    ['meets a broken connection', reset, {}],
+    ['gets no answer', silent, {}],
+    ['has no credentials', undefined, { credentials: () => Promise.reject(new Error('no role')) }],
+    ['is cancelled', undefined, {}, AbortSignal.abort(new Error('enough'))],
+  ])('closes the file if it %s', async (_, how, options, signal) => {
+    if (how !== undefined) answer = how;
+    const bucket = open(options);
+    for (let i = 0; i < 3; i++) await bucket.create('a', { path }, signal).catch(() => {});
+    expect(opened()).toBe(0);
+    await bucket.close();
+  });
 });
 
 test('a create without a server is refused, and nothing was sent', async () => {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { ServiceError } from '@svc/errors';
 import { AwsV4Signer } from 'aws4fetch';
@@ -82,7 +81,7 @@ function createBucketRequests(options: S3Options) {
     return request(url, {
       method,
       headers: { ...Object.fromEntries(headers), ...(bytes !== undefined && { 'content-length': String(bytes) }) },
-      body: body ?? null,
+      body: typeof body === 'function' ? body() : (body ?? null),
       dispatcher: agent,
       signal: signal ?? null,
     });
@@ -116,7 +115,7 @@ export function createS3Objects(options: S3Options): S3Objects {
 
   async function put(
     key: string,
-    content: Uint8Array | Readable,
+    content: Uint8Array | (() => Readable),
     bytes: number,
     signal?: AbortSignal,
   ): Promise<boolean> {
@@ -194,13 +193,21 @@ export function createS3Objects(options: S3Options): S3Objects {
     async create(key, content, signal) {
       checkKey(key);
       if (!isFile(content)) return put(key, content, content.length, signal);
-      const { size } = await stat(content.path);
-      if (size > MAX_PUT_BYTES) {
-        throw new ServiceError('payload_too_large', 'A bucket takes at most 5 GiB in one file.', {
-          hint: 'Put the rows in several appends.',
-        });
+      const file = await open(content.path);
+      let stream: Readable | undefined;
+      try {
+        const { size } = await file.stat();
+        if (size > MAX_PUT_BYTES) {
+          throw new ServiceError('payload_too_large', 'A bucket takes at most 5 GiB in one file.', {
+            hint: 'Put the rows in several appends.',
+          });
+        }
+        return await put(key, () => (stream = file.createReadStream({ highWaterMark: 1024 * 1024 })), size, signal);
+      } finally {
+        // The server may answer before it has read all.
+        stream?.on('error', () => {}).destroy();
+        await file.close();
       }
-      return put(key, createReadStream(content.path, { highWaterMark: 1024 * 1024 }), size, signal);
     },
     async *list(prefix, { after, signal } = {}) {
       checkPrefix(prefix);
@@ -246,7 +253,8 @@ interface S3Request {
   readonly path?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array | Readable;
+  /** A stream is opened when the request is signed. */
+  readonly body?: Uint8Array | (() => Readable);
   readonly bytes?: number;
   readonly signal?: AbortSignal;
 }
@@ -260,8 +268,8 @@ export function bucketUrl({ bucket, endpoint, region = 'us-east-1' }: Omit<S3Opt
 }
 
 /** Small bodies are signed, so that the server verifies them. Hashing a file would take as long as sending it. */
-function digestOf(body: Uint8Array | Readable | undefined): string {
-  if (body !== undefined && !(body instanceof Uint8Array)) return 'UNSIGNED-PAYLOAD';
+function digestOf(body: Uint8Array | (() => Readable) | undefined): string {
+  if (typeof body === 'function') return 'UNSIGNED-PAYLOAD';
   return createHash('sha256')
     .update(body ?? '')
     .digest('hex');
