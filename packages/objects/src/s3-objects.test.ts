@@ -1,8 +1,9 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -136,6 +137,37 @@ test('a create without a server is refused, and nothing was sent', async () => {
   await once(server, 'close');
   const created = objects.create('a', Buffer.from('x'));
   await expect(created).rejects.toMatchObject({ code: 'unavailable', message: 'The bucket frames does not answer.' });
+});
+
+test.each(['http://localhost:1', 'http://bucket.invalid'])('neither was anything sent to %s', async (nowhere) => {
+  const bucket = open({ endpoint: nowhere });
+  await expect(bucket.create('a', Buffer.from('x'))).rejects.toMatchObject({ code: 'unavailable' });
+  await bucket.close();
+});
+
+test('the outcome of a create is not known if the network fails after it was sent', async () => {
+  const sockets: Socket[] = [];
+  const collect = (message: unknown): void => {
+    sockets.push((message as { socket: Socket }).socket);
+  };
+  subscribe('undici:client:connected', collect);
+  answer = () => {
+    for (const socket of sockets) {
+      socket.destroy(Object.assign(new Error('read'), { code: 'EHOSTUNREACH', syscall: 'read' }));
+    }
+  };
+  await expect(objects.create('a', Buffer.from('x'))).rejects.toThrow(OutcomeUnknown);
+  unsubscribe('undici:client:connected', collect);
+});
+
+test('without credentials every call is unavailable, and nothing was sent', async () => {
+  const bucket = open({ credentials: () => Promise.reject(new Error('no role')) });
+  const refusal = { code: 'unavailable', message: 'There are no credentials for the bucket frames.' };
+  await expect(bucket.create('a', Buffer.from('x'))).rejects.toMatchObject(refusal);
+  await expect(bucket.get('a')).rejects.toMatchObject(refusal);
+  await expect(bucket.stat('a')).rejects.toMatchObject(refusal);
+  await expect(bucket.remove(['a'])).rejects.toMatchObject(refusal);
+  expect(requests).toEqual([]);
 });
 
 test.each([

@@ -70,7 +70,9 @@ function createBucketRequests(options: S3Options) {
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     signal?.throwIfAborted();
     const signer = new AwsV4Signer({
-      ...(await credentials()),
+      ...(await credentials().catch((error: unknown) => {
+        throw withoutCredentials(bucket, error);
+      })),
       url: url.href,
       method,
       headers: { 'x-amz-content-sha256': digestOf(body), ...sent.headers },
@@ -92,7 +94,7 @@ function createBucketRequests(options: S3Options) {
     try {
       return await send(sent);
     } catch (error) {
-      throw sent.signal?.aborted === true ? error : noAnswer(bucket, error);
+      throw sent.signal?.aborted === true || error instanceof ServiceError ? error : noAnswer(bucket, error);
     }
   }
 
@@ -131,6 +133,7 @@ export function createS3Objects(options: S3Options): S3Objects {
         ...(signal && { signal }),
       });
     } catch (error) {
+      if (error instanceof ServiceError) throw error;
       throw isUnsent(error) ? noAnswer(bucket, error) : new OutcomeUnknown(key, error);
     }
     const { statusCode, body } = response;
@@ -424,10 +427,20 @@ async function errorCodeOf(body: Dispatcher.ResponseData['body']): Promise<strin
   return elementOf(xml, 'Code') ?? '';
 }
 
-/** True if the server cannot have received the request. */
+/** True if there was no connection. A code such as `EHOSTUNREACH` does not tell: an open connection fails with it, too. */
 function isUnsent(error: unknown): boolean {
-  const codes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'];
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
+  // One for each address of the server.
+  if (error instanceof AggregateError) return error.errors.every(isUnsent);
+  if (!(error instanceof Error)) return false;
+  if ('syscall' in error) return error.syscall === 'connect' || error.syscall === 'getaddrinfo';
+  return 'code' in error && error.code === 'UND_ERR_CONNECT_TIMEOUT';
+}
+
+function withoutCredentials(bucket: string, cause: unknown): ServiceError {
+  return new ServiceError('unavailable', `There are no credentials for the bucket ${bucket}.`, {
+    hint: 'Check the access key, or the role of this machine. The log of the server has the cause.',
+    cause,
+  });
 }
 
 function noAnswer(bucket: string, cause: unknown): ServiceError {
