@@ -80,8 +80,13 @@ const MAX_KEY_LENGTH = 1000;
  * key leaves its home, and none needs an escape in a path or a URL.
  */
 export function checkKey(key: string): void {
-  const isSafe = key.split('/').every((segment) => SEGMENT.test(segment) && segment !== '.' && segment !== '..');
-  if (!isSafe || key.length > MAX_KEY_LENGTH || key.endsWith(UNFINISHED)) throw new TypeError(`Bad key: ${key}`);
+  if (!isKey(key)) throw new TypeError(`Bad key: ${key}`);
+}
+
+/** True if a name can be that of an object. */
+export function isKey(name: string): boolean {
+  const isSafe = name.split('/').every((segment) => SEGMENT.test(segment) && segment !== '.' && segment !== '..');
+  return isSafe && name.length <= MAX_KEY_LENGTH && !name.endsWith(UNFINISHED);
 }
 
 /** Throws if a prefix is neither empty nor a key with a slash. */

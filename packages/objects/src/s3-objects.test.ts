@@ -341,6 +341,31 @@ test.each([
   }
 });
 
+test.each([
+  [{ bucket: '' }, 'Bad bucket: '],
+  [{ bucket: 'a/b' }, 'Bad bucket: a/b'],
+  [{ bucket: 'a?b' }, 'Bad bucket: a?b'],
+  [{ bucket: '..' }, 'Bad bucket: ..'],
+  [{ bucket: '.frames' }, 'Bad bucket: .frames'],
+  [{ prefix: 'team#1' }, 'Bad prefix: team#1'],
+  [{ prefix: 'team?x' }, 'Bad prefix: team?x'],
+  [{ prefix: '../other' }, 'Bad prefix: ../other'],
+  [{ prefix: 'a b' }, 'Bad prefix: a b'],
+  [{ prefix: 'a%2Fb' }, 'Bad prefix: a%2Fb'],
+  [{ prefix: '/x' }, 'Bad prefix: /x'],
+  [{ prefix: 'x/' }, 'Bad prefix: x/'],
+])('%j is refused', (options, message) => {
+  expect(() => open(options)).toThrow(new TypeError(message));
+});
+
+test('an empty prefix is the whole bucket', async () => {
+  const bucket = open({ prefix: '' });
+  answer = (_request, response) => response.end();
+  await bucket.create('a', Buffer.from('x'));
+  expect(requests[0]?.url).toBe('/frames/a');
+  await bucket.close();
+});
+
 describe('the check of a bucket', () => {
   test('passes if a name can be created once, and leaves nothing', async () => {
     const home = createMemoryObjects();

@@ -9,6 +9,7 @@ import {
   checkPrefix,
   type FileBody,
   type GetOptions,
+  isKey,
   type ObjectBody,
   type Objects,
   type ObjectStat,
@@ -25,7 +26,7 @@ export interface S3Credentials {
 /** A bucket, and how to reach it. */
 export interface S3Options {
   readonly bucket: string;
-  /** All keys are below it. Without slashes at its ends. Default: the whole bucket. */
+  /** All keys are below it. It has the form of a key, without slashes at its ends. Default: the whole bucket. */
   readonly prefix?: string;
   /** Called for each request: credentials of a role expire. */
   readonly credentials: () => Promise<S3Credentials>;
@@ -47,6 +48,8 @@ export interface S3Objects extends Objects {
   close(): Promise<void>;
 }
 
+/** Servers other than AWS take more names than lower-case ones. */
+const BUCKET = /^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/;
 /** The longest object that S3 takes in one request. */
 const MAX_PUT_BYTES = 5 * 1024 ** 3;
 /** A page of a list has at most 1000 keys of 1024 characters each; an error is short. */
@@ -110,8 +113,11 @@ function createBucketRequests(options: S3Options) {
  * PUT; `checkCreates` tells. Nothing is sent twice: after an `OutcomeUnknown`, only the caller knows what to do.
  */
 export function createS3Objects(options: S3Options): S3Objects {
-  const { bucket, prefix: own } = options;
-  const root = own === undefined ? '' : `${own}/`;
+  const { bucket, prefix = '' } = options;
+  // Both become a part of the URL.
+  if (!BUCKET.test(bucket)) throw new TypeError(`Bad bucket: ${bucket}`);
+  if (prefix !== '' && !isKey(prefix)) throw new TypeError(`Bad prefix: ${prefix}`);
+  const root = prefix === '' ? '' : `${prefix}/`;
   const pathOf = (key: string): string => `/${root}${key}`;
   const { send, ask, close } = createBucketRequests(options);
 
@@ -212,15 +218,15 @@ export function createS3Objects(options: S3Options): S3Objects {
         await file.close();
       }
     },
-    async *list(prefix, { after, signal } = {}) {
-      checkPrefix(prefix);
+    async *list(below, { after, signal } = {}) {
+      checkPrefix(below);
       for (let token: string | undefined; ;) {
         const { statusCode, body } = await ask({
           method: 'GET',
           query: {
             'list-type': '2',
             'encoding-type': 'url',
-            prefix: `${root}${prefix}`,
+            prefix: `${root}${below}`,
             ...(after !== undefined && { 'start-after': `${root}${after}` }),
             ...(token !== undefined && { 'continuation-token': token }),
           },
@@ -288,15 +294,6 @@ async function isAbsent(bucket: string, { statusCode, body }: Dispatcher.Respons
 
 function isFile(body: Uint8Array | FileBody): body is FileBody {
   return 'path' in body;
-}
-
-function isKey(key: string): boolean {
-  try {
-    checkKey(key);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** An ETag is that of the bytes: the same bytes, created again, have the same. */
