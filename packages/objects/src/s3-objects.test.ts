@@ -126,7 +126,7 @@ describe('a create from a file', () => {
     if (how !== undefined) answer = how;
     const bucket = open(options);
     for (let i = 0; i < 3; i++) await bucket.create('a', { path }, signal).catch(() => {});
-    expect(opened()).toBe(0);
+    await expect.poll(opened).toBe(0);
     await bucket.close();
   });
 });
@@ -340,6 +340,22 @@ test.each([
     expect(tags.splice(0)).toHaveLength(2);
   }
 });
+
+test('open bodies keep nobody from describing, listing, creating and removing objects', async () => {
+  const bucket = open({ connections: 2 });
+  answer = ({ method, url = '', headers }, response) => {
+    if (method === 'GET' && headers.range === undefined && !url.includes('?')) {
+      response.writeHead(200, { 'content-length': 5_000_000 }).end(Buffer.alloc(5_000_000));
+    } else response.end(url.includes('?') ? pageOf(['data/a'], LAST) : undefined);
+  };
+  const bodies = await Promise.all([bucket.get('a'), bucket.get('b')]);
+  expect(await bucket.stat('a')).toBeDefined();
+  expect(await bucket.create('a', Buffer.from('x'))).toBe(true);
+  for await (const key of bucket.list('')) expect(key).toBe('a');
+  await bucket.remove(['a']);
+  for (const body of bodies) await body?.close();
+  await bucket.close();
+}, 10_000);
 
 test.each([
   [{ bucket: '' }, 'Bad bucket: '],

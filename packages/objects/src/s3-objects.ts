@@ -36,9 +36,15 @@ export interface S3Options {
   readonly endpoint?: string;
   /** The certificate authorities to trust, as PEM. Default: those of Node. */
   readonly ca?: string;
-  /** How long to wait for a connection, for the head of an answer, and for the next bytes of a body. Default: 10 s. */
+  /**
+   * How long to wait for a server to accept a connection, for the head of an answer, and for the next bytes of a body.
+   * Waiting for one of the `connections` does not count. Default: 10 s.
+   */
   readonly timeoutMs?: number;
-  /** Connections at the same time; further requests wait. Default: 64. */
+  /**
+   * Connections at the same time for bodies that are read, and for files that are sent; as many for all other requests.
+   * Further ones wait. Default: 64.
+   */
   readonly connections?: number;
 }
 
@@ -59,16 +65,19 @@ const MAX_XML_BYTES = 8 * 1024 * 1024;
 function createBucketRequests(options: S3Options) {
   const { bucket, credentials, region = 'us-east-1', timeoutMs = 10_000 } = options;
   const base = bucketUrl(options);
-  const agent = new Agent({
-    connect: { timeout: timeoutMs, ...(options.ca !== undefined && { ca: options.ca }) },
-    connections: options.connections ?? 64,
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-  });
+  const createAgent = (): Agent =>
+    new Agent({
+      connect: { timeout: timeoutMs, ...(options.ca !== undefined && { ca: options.ca }) },
+      connections: options.connections ?? 64,
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+    });
+  // A body keeps its connection until it is read: small requests must not wait for that.
+  const agents = { small: createAgent(), body: createAgent() };
 
   /** Sends a request once. */
   async function send(sent: S3Request): Promise<Dispatcher.ResponseData> {
-    const { method, path = '', query = {}, body, bytes, signal } = sent;
+    const { method, path = '', query = {}, kind = 'small', body, bytes, signal } = sent;
     const url = new URL(`${base}${path}`);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     signal?.throwIfAborted();
@@ -87,7 +96,7 @@ function createBucketRequests(options: S3Options) {
       method,
       headers: { ...Object.fromEntries(headers), ...(bytes !== undefined && { 'content-length': String(bytes) }) },
       body: typeof body === 'function' ? body() : (body ?? null),
-      dispatcher: agent,
+      dispatcher: agents[kind],
       signal: signal ?? null,
     });
   }
@@ -104,7 +113,9 @@ function createBucketRequests(options: S3Options) {
   return {
     send,
     ask,
-    close: (): Promise<void> => agent.destroy(),
+    async close(): Promise<void> {
+      await Promise.all([agents.small.destroy(), agents.body.destroy()]);
+    },
   };
 }
 
@@ -134,6 +145,7 @@ export function createS3Objects(options: S3Options): S3Objects {
         method: 'PUT',
         path: pathOf(key),
         headers: { 'if-none-match': '*' },
+        kind: typeof content === 'function' ? 'body' : 'small',
         body: content,
         bytes,
         ...(signal && { signal }),
@@ -188,6 +200,7 @@ export function createS3Objects(options: S3Options): S3Objects {
       const response = await ask({
         method: 'GET',
         path: pathOf(key),
+        kind: 'body',
         ...(range !== undefined && { headers: { range: `bytes=${range.start}-${range.end - 1}` } }),
         ...(signal && { signal }),
       });
@@ -261,6 +274,8 @@ interface S3Request {
   /** Default: the bucket itself. */
   readonly path?: string;
   readonly query?: Readonly<Record<string, string>>;
+  /** Default: `small`. */
+  readonly kind?: 'body' | 'small';
   readonly headers?: Readonly<Record<string, string>>;
   /** A stream is opened when the request is signed. */
   readonly body?: Uint8Array | (() => Readable);
