@@ -1,6 +1,6 @@
 /**
- * Named bytes in a home: a directory, a bucket, or memory. An object is written once and never changed; its name is not
- * used again. So processes that share a home need no lock: of several that create a name, one succeeds.
+ * Named bytes in a home: a directory, a bucket, or memory. An object is written once and never changed; a removed name may be
+ * created again, with another tag. So processes that share a home need no lock: of several that create a name, one succeeds.
  *
  * A key is a path of segments with slashes between, of letters, digits and `._@=-`. No key is the folder of another.
  */

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { checkCreates } from './check-creates.ts';
 import { createMemoryObjects } from './memory-objects.ts';
-import { OutcomeUnknown, readObject } from './objects.ts';
+import { type Objects, OutcomeUnknown, readObject } from './objects.ts';
 import { bucketUrl, createS3Objects, type S3Objects, type S3Options } from './s3-objects.ts';
 
 /** A server that answers as a broken one does; interop/s3 has a real one. */
@@ -70,6 +70,11 @@ test('a create asks for an absent name, and signs the body', async () => {
     'x-amz-security-token': 'session',
     authorization: expect.stringMatching(/^AWS4-HMAC-SHA256 Credential=id\/[0-9]{8}\/us-east-1\/s3\/aws4_request, /),
   });
+});
+
+test.each([200, 201, 204])('the answer %i means that the name was created', async (status) => {
+  answer = (_request, response) => response.writeHead(status).end();
+  expect(await objects.create('a', Buffer.from('x'))).toBe(true);
 });
 
 test('a create of a name that exists is false', async () => {
@@ -389,11 +394,44 @@ describe('the check of a bucket', () => {
     expect((await home.list('')[Symbol.asyncIterator]().next()).done).toBe(true);
   });
 
+  const REFUSAL = 'The bucket does not keep the condition If-None-Match of a PUT.';
+
+  test('passes if some of those that race get no answer', async () => {
+    const home = createMemoryObjects();
+    let calls = 0;
+    const create: Objects['create'] = async (key, body) => {
+      const isCreated = await home.create(key, body);
+      if ((calls += 1) % 4 === 1) throw new OutcomeUnknown(key, undefined);
+      return isCreated;
+    };
+    await checkCreates({ ...home, create });
+    expect(calls).toBeGreaterThan(20);
+  });
+
   test('refuses a bucket that ignores the condition', async () => {
     answer = (_request, response) => response.end();
-    await expect(checkCreates(objects)).rejects.toThrow(
-      'The bucket does not keep the condition If-None-Match of a PUT.',
-    );
+    await expect(checkCreates(objects)).rejects.toThrow(REFUSAL);
+  });
+
+  test('refuses a bucket that lets one of many in a race be the second, and leaves nothing', async () => {
+    const home = createMemoryObjects();
+    const creates = new Map<string, number>();
+    const create: Objects['create'] = async (key, body) => {
+      const number = (creates.get(key) ?? 0) + 1;
+      creates.set(key, number);
+      return (await home.create(key, body)) || (creates.size === 2 && number === 15);
+    };
+    await expect(checkCreates({ ...home, create })).rejects.toThrow(REFUSAL);
+    expect((await home.list('')[Symbol.asyncIterator]().next()).done).toBe(true);
+  });
+
+  test('refuses a bucket that creates nothing', async () => {
+    await expect(checkCreates({ ...createMemoryObjects(), create: async () => false })).rejects.toThrow(REFUSAL);
+  });
+
+  test('fails as a create does', async () => {
+    answer = error(403, 'AccessDenied');
+    await expect(checkCreates(objects)).rejects.toThrow('403 AccessDenied');
   });
 });
 

@@ -32,7 +32,7 @@ export interface S3Options {
   readonly credentials: () => Promise<S3Credentials>;
   /** Default: `us-east-1`. */
   readonly region?: string;
-  /** The URL of a server other than AWS, for example `http://minio:9000`. The bucket is then a part of the path. */
+  /** The URL of a server other than AWS, for example `http://bucket:9000`. The bucket is then a part of the path. */
   readonly endpoint?: string;
   /** The certificate authorities to trust, as PEM. Default: those of Node. */
   readonly ca?: string;
@@ -155,7 +155,7 @@ export function createS3Objects(options: S3Options): S3Objects {
       throw isUnsent(error) ? noAnswer(bucket, error) : new OutcomeUnknown(key, error);
     }
     const { statusCode, body } = response;
-    if (statusCode === 200) {
+    if (statusCode >= 200 && statusCode < 300) {
       // The answer counts once its head is there.
       await body.dump().catch(() => {});
       return true;
