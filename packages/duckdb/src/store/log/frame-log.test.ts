@@ -53,6 +53,15 @@ test('a change that returns nothing, or throws, writes nothing', async () => {
   expect(await log.newest()).toBeUndefined();
 });
 
+test('an entry that no reader would take is refused, and nothing is written', async () => {
+  const objects = createMemoryObjects();
+  const encode = (): Uint8Array => new Uint8Array(128 * 1024 * 1024 + 1);
+  await append(openLog(objects), 'a');
+  const change = append(openLog(objects, { codec: { ...JSON_CODEC, encode } }), 'b');
+  await expect(change).rejects.toMatchObject({ code: 'payload_too_large', hint: expect.any(String) });
+  expect(await openLog(objects).newest()).toMatchObject({ number: 0, state: 'a' });
+});
+
 test('a trim leaves the newest entries, and a process that knew an old one reads the newest', async () => {
   const objects = createMemoryObjects();
   const [log, other] = [openLog(objects), openLog(objects)];

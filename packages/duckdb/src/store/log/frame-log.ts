@@ -211,6 +211,8 @@ export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog
     const { number, ...content } = entry;
     const key = entries.keyOf(number);
     const bytes = codec.encode(content, before?.entry.state);
+    // Nobody could read it, or change the frame again.
+    if (bytes.length > MAX_ENTRY_BYTES) throw tooLarge(bytes.length);
     const end = clock.now() + deadlineMs;
     let isSent = false;
     for (;;) {
@@ -289,6 +291,11 @@ export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog
 function entryAfter<State>(before: NumberedEntry<State> | undefined, id: string, state: State): NumberedEntry<State> {
   if (before === undefined) return { id, recent: [], state, number: 0 };
   return { id, recent: [before.id, ...before.recent].slice(0, RECENT_IDS), state, number: before.number + 1 };
+}
+
+function tooLarge(bytes: number): ServiceError {
+  const message = `The entry in the log of the frame would have ${bytes} bytes, more than ${MAX_ENTRY_BYTES}.`;
+  return new ServiceError('payload_too_large', message, { hint: 'Use fewer columns, or shorter names.' });
 }
 
 function tooManyChanges(): ServiceError {
