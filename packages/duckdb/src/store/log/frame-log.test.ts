@@ -62,6 +62,51 @@ test('an entry that no reader would take is refused, and nothing is written', as
   expect(await openLog(objects).newest()).toMatchObject({ number: 0, state: 'a' });
 });
 
+describe('a change that takes more than a minute', () => {
+  const clock = createVirtualClock();
+
+  function openSlow(objects: Objects, meanwhile: (run: number) => Promise<unknown>) {
+    let runs = 0;
+    const log = openLog(objects, { clock });
+    const changed = clock.run(
+      log.change(async (now) => {
+        await clock.sleep(61_000);
+        await meanwhile((runs += 1));
+        return `${now ?? ''}slow`;
+      }),
+    );
+    return { changed, runs: () => runs };
+  }
+
+  test.each([
+    ['an empty log', '', 0],
+    ['a log', 'a', 1],
+  ])('is made at once on %s that nobody else changed', async (_, before, number) => {
+    const objects = createMemoryObjects();
+    if (before !== '') await append(openLog(objects), before);
+    const { changed, runs } = openSlow(objects, async () => {});
+    expect(await changed).toMatchObject({ number, state: `${before}slow` });
+    expect(runs()).toBe(1);
+  });
+
+  test('runs again if another process was faster', async () => {
+    const objects = createMemoryObjects();
+    const { changed } = openSlow(objects, async (run) => run === 1 && append(openLog(objects), 'fast '));
+    expect(await changed).toMatchObject({ number: 1, state: 'fast slow' });
+  });
+
+  test('fails if others are always faster, and writes nothing', async () => {
+    const objects = createMemoryObjects();
+    const { changed, runs } = openSlow(objects, () => append(openLog(objects), 'fast '));
+    await expect(changed).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'The change takes more than a minute, and the frame was changed by others each time.',
+    });
+    expect(runs()).toBe(3);
+    expect((await openLog(objects).newest())?.state).toBe('fast fast fast ');
+  });
+});
+
 test('a trim leaves the newest entries, and a process that knew an old one reads the newest', async () => {
   const objects = createMemoryObjects();
   const [log, other] = [openLog(objects), openLog(objects)];

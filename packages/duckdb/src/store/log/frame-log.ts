@@ -74,8 +74,11 @@ const RECENT_IDS = 64;
 /** An entry lists the parts of a frame, and its schema has up to 64 MiB. */
 const MAX_ENTRY_BYTES = 128 * 1024 * 1024;
 
-/** A change that took longer reads the log again: entries that others removed meanwhile may be missing. */
+/** After that the log is read again before an entry is created: others may have removed what was read. */
 const MAX_CHANGE_MS = 60_000;
+
+/** So often a change that takes that long is tried. */
+const MAX_SLOW_RUNS = 3;
 
 /** Each attempt waits for up to 0.1 s: the last one comes after some seconds. */
 const MAX_ATTEMPTS = 100;
@@ -198,6 +201,10 @@ export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog
     return clock.sleep((0.2 + 0.8 * random.number()) * ms);
   }
 
+  function readNewest(signal?: AbortSignal): Promise<Seen<State> | undefined> {
+    return patiently(clock.now() + deadlineMs, () => entries.newest(signal), signal);
+  }
+
   /**
    * Creates an entry on top of the one before. False: another process was faster. The answer of the home alone is never
    * trusted: a proxy may have sent the request twice, and a request that was on its way for long may meet a number that was
@@ -255,19 +262,22 @@ export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog
 
   return {
     async newest(signal) {
-      const end = clock.now() + deadlineMs;
-      return (await patiently(end, () => entries.newest(signal), signal))?.entry;
+      return (await readNewest(signal))?.entry;
     },
     async change(next, signal) {
+      let slowRuns = 0;
       for (let attempt = 1; ; attempt++) {
         const readAt = clock.now();
-        const before = await patiently(readAt + deadlineMs, () => entries.newest(signal), signal);
+        const before = await readNewest(signal);
         const state = await next(before?.entry.state);
         if (state === undefined) return undefined;
-        if (clock.now() - readAt <= MAX_CHANGE_MS) {
+        const isSlow = clock.now() - readAt > MAX_CHANGE_MS;
+        const last = isSlow ? await readNewest(signal) : before;
+        if (last?.entry.id === before?.entry.id) {
           const entry = entryAfter(before?.entry, random.id(), state);
           if (await append(entry, before, signal)) return entry;
         }
+        if (isSlow && (slowRuns += 1) === MAX_SLOW_RUNS) throw tooSlow();
         if (attempt === MAX_ATTEMPTS) throw tooManyChanges();
         await pause(10 * Math.min(attempt, 10));
       }
@@ -296,6 +306,13 @@ function entryAfter<State>(before: NumberedEntry<State> | undefined, id: string,
 function tooLarge(bytes: number): ServiceError {
   const message = `The entry in the log of the frame would have ${bytes} bytes, more than ${MAX_ENTRY_BYTES}.`;
   return new ServiceError('payload_too_large', message, { hint: 'Use fewer columns, or shorter names.' });
+}
+
+function tooSlow(): ServiceError {
+  const message = 'The change takes more than a minute, and the frame was changed by others each time.';
+  return new ServiceError('unavailable', message, {
+    hint: 'Retry when others change the frame less often, or make the change smaller.',
+  });
 }
 
 function tooManyChanges(): ServiceError {
