@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { readlinkSync } from 'node:fs';
+import { type FileHandle, mkdir, mkdtemp, open, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { join, relative } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createDirectoryObjects } from './directory-objects.ts';
-import { readObject } from './objects.ts';
+import { OutcomeUnknown, readObject } from './objects.ts';
 import { objectsContract } from './testing/objects-contract.ts';
 
 objectsContract('a directory', async () => {
@@ -97,4 +98,77 @@ test('a body on another file system is refused with a hint', async ({ skip }) =>
   } finally {
     await rm(path, { force: true });
   }
+});
+
+describe.runIf(process.platform === 'linux')('a create', () => {
+  /** What was flushed, relative to the home. */
+  let flushed: string[];
+  /** The next flush of this path fails. */
+  let broken: string | undefined;
+
+  beforeEach(async () => {
+    flushed = [];
+    broken = undefined;
+    const file = await open(root);
+    const prototype: Pick<FileHandle, 'sync'> = Object.getPrototypeOf(file);
+    await file.close();
+    const { sync } = prototype;
+    vi.spyOn(prototype, 'sync').mockImplementation(async function flush(this: Pick<FileHandle, 'sync'>) {
+      const { fd } = this as FileHandle;
+      const path = relative(root, readlinkSync(`/proc/self/fd/${fd}`)).replace(/[0-9a-f]{16}[.]unfinished$/, '*');
+      if (path === broken) {
+        broken = undefined;
+        throw Object.assign(new Error('EIO'), { code: 'EIO' });
+      }
+      await sync.call(this);
+      flushed.push(path);
+    });
+  });
+
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  const create = async (key: string, objects = createDirectoryObjects(root)): Promise<readonly string[]> => {
+    await objects.create(key, Buffer.from('x'));
+    return flushed.splice(0).toSorted();
+  };
+
+  test('in a new folder flushes the file and every folder', async () => {
+    expect(await create('a/b/c')).toEqual(['', 'a', 'a/b', 'a/b/c.*']);
+  });
+
+  test('in a folder that it did not make flushes the same: who made it may not have done that yet', async () => {
+    await mkdir(join(root, 'a/b'), { recursive: true });
+    expect(await create('a/b/c')).toEqual(['', 'a', 'a/b', 'a/b/c.*']);
+    expect(await create('a/b/c')).toEqual(['', 'a', 'a/b', 'a/b/c.*']);
+  });
+
+  test('flushes no name twice', async () => {
+    const objects = createDirectoryObjects(root);
+    await create('a/b/c', objects);
+    expect(await create('a/b/d', objects)).toEqual(['a/b', 'a/b/d.*']);
+    expect(await create('a/x/d', objects)).toEqual(['a', 'a/x', 'a/x/d.*']);
+    expect(await create('d', objects)).toEqual(['', 'd.*']);
+  });
+
+  test('flushes the name of a folder that others removed and made again', async () => {
+    const objects = createDirectoryObjects(root);
+    await create('a/b/c', objects);
+    await rm(join(root, 'a/b'), { recursive: true });
+    await mkdir(join(root, 'a/b'));
+    expect(await create('a/b/c', objects)).toEqual(['a', 'a/b', 'a/b/c.*']);
+  });
+
+  test.each(['', 'a', 'a/b'])(
+    'is not known to be durable if the flush of %j fails, and flushes it again',
+    async (path) => {
+      const objects = createDirectoryObjects(root);
+      broken = path;
+      await expect(objects.create('a/b/c', Buffer.from('x'))).rejects.toThrow(OutcomeUnknown);
+      flushed = [];
+      expect(await objects.create('a/b/c', Buffer.from('x'))).toBe(false);
+      expect(flushed).toContain(path);
+    },
+  );
 });

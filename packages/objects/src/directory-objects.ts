@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type BigIntStats, constants, type Dirent, statSync } from 'node:fs';
-import { type FileHandle, link, open, readdir, rmdir } from 'node:fs/promises';
+import { type FileHandle, link, mkdir, open, readdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ServiceError } from '@svc/errors';
 import {
@@ -29,10 +29,11 @@ import {
  */
 export function createDirectoryObjects(root: string): Objects {
   const flush = createFlush();
+  const flushNames = createNameFlush(root, flush);
 
   async function place(path: string, key: string): Promise<boolean> {
     const target = join(root, key);
-    const isNew = await inFolder(dirname(target), () => link(path, target)).then(
+    const isNew = await inFolder(root, dirname(target), () => link(path, target)).then(
       () => true,
       (error: unknown) => {
         if (hasCode(error, 'EEXIST')) return false;
@@ -42,7 +43,7 @@ export function createDirectoryObjects(root: string): Objects {
     );
     try {
       // Also if the name exists: it may be that of an earlier attempt whose flush failed.
-      await flush(dirname(target));
+      await Promise.all([flush(dirname(target)), flushNames(dirname(key))]);
     } catch (error) {
       // Others see the name already.
       throw new OutcomeUnknown(key, error);
@@ -65,7 +66,7 @@ export function createDirectoryObjects(root: string): Objects {
       if (isFile(body)) return place(body.path, key);
       const unfinished = `${target}.${randomBytes(8).toString('hex')}${UNFINISHED}`;
       try {
-        await inFolder(dirname(target), () => writeFlushed(unfinished, body));
+        await inFolder(root, dirname(target), () => writeFlushed(unfinished, body));
         signal?.throwIfAborted();
         return await place(unfinished, key);
       } finally {
@@ -130,13 +131,15 @@ function tagOf({ ino, mtimeNs, size }: BigIntStats): string {
 const FOLDER_ATTEMPTS = 5;
 
 /** Runs work that creates a name in a folder, and creates the folder if it is missing. */
-async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
+async function inFolder<T>(root: string, folder: string, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work();
     } catch (error) {
       if (!hasCode(error, 'ENOENT') || attempt === FOLDER_ATTEMPTS) throw error;
-      await makeDirectory(folder);
+      await makeDirectory(root);
+      // The names are flushed before an object in the folder is acknowledged.
+      await mkdir(folder, { recursive: true });
     }
   }
 }
@@ -155,6 +158,32 @@ function createFlush(): (folder: string) => Promise<void> {
       if (flush.users === 0) flushes.delete(folder);
     }
   };
+}
+
+/** A known folder costs some hundred bytes. */
+const MAX_KNOWN_FOLDERS = 10_000;
+
+/**
+ * Flushes the name of a folder, and those of the folders around it. Another process may have made them and not have flushed
+ * them yet, so only what this process has flushed is known to be durable.
+ */
+function createNameFlush(root: string, flush: (folder: string) => Promise<void>): (folder: string) => Promise<void> {
+  const known = new Map<string, string>();
+  return async function flushNames(folder) {
+    if (folder === '.') return;
+    const identity = identityOf(join(root, folder));
+    if (identity !== undefined && known.get(folder) === identity) return;
+    const parent = dirname(folder);
+    await Promise.all([flush(join(root, parent)), flushNames(parent)]);
+    if (known.size >= MAX_KNOWN_FOLDERS) known.clear();
+    if (identity !== undefined) known.set(folder, identity);
+  };
+}
+
+/** Tells a folder from one that is made in its place. Undefined: the file system does not keep what is needed. */
+function identityOf(folder: string): string | undefined {
+  const found = statIfThere(folder);
+  return found === undefined || found.birthtimeNs === 0n ? undefined : `${found.ino} ${found.birthtimeNs}`;
 }
 
 const CHUNK_BYTES = 1024 * 1024;
