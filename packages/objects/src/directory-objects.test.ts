@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readlinkSync } from 'node:fs';
-import { type FileHandle, mkdir, mkdtemp, open, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, mkdtemp, open, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -32,11 +32,36 @@ test('a create leaves no other file, also if the name exists', async () => {
   expect(await readdir(join(root, 'a'))).toEqual(['b']);
 });
 
+const listed = async (prefix = ''): Promise<string[]> => {
+  const keys = [];
+  for await (const key of createDirectoryObjects(root).list(prefix)) keys.push(key);
+  return keys;
+};
+
 test('an unfinished file of a process that was killed is not listed', async () => {
   await writeFile(join(root, 'a.0123456789abcdef.unfinished'), 'half');
-  const keys = [];
-  for await (const key of createDirectoryObjects(root).list('')) keys.push(key);
-  expect(keys).toEqual([]);
+  expect(await listed()).toEqual([]);
+});
+
+test('a removal sweeps unfinished files that are older than an hour, and no others', async () => {
+  const objects = createDirectoryObjects(root);
+  for (const key of ['a/b/c', 'a/b/d', 'a/e']) await objects.create(key, Buffer.from('x'));
+  const ages = { old: 61, young: 59, 'a/old': 61, 'a/b/old': 61, 'a/b/young': 59 };
+  for (const [name, minutes] of Object.entries(ages)) {
+    const path = join(root, `${name}.unfinished`);
+    const time = new Date(Date.now() - minutes * 60_000);
+    await writeFile(path, 'half');
+    await utimes(path, time, time);
+  }
+  await mkdir(join(root, 'a/b/folder.unfinished'));
+  await objects.remove(['a/b/c']);
+  expect(await readdir(join(root, 'a/b'))).toEqual(['d', 'folder.unfinished', 'young.unfinished']);
+  await rm(join(root, 'a/b/folder.unfinished'), { recursive: true });
+  await rm(join(root, 'a/b/young.unfinished'));
+  await objects.remove(['a/b/d']);
+  expect(await readdir(join(root, 'a'))).toEqual(['e']);
+  await objects.remove(['a/e']);
+  expect(await readdir(root)).toEqual(['young.unfinished']);
 });
 
 test('removing the last object of a folder removes the folder, not the home', async () => {
@@ -71,9 +96,7 @@ test('what is not a regular file is no object, and does not block', async () => 
     expect(await objects.stat(key)).toBeUndefined();
     expect(await objects.create(key, Buffer.from('x'))).toBe(false);
   }
-  const keys = [];
-  for await (const key of objects.list('')) keys.push(key);
-  expect(keys).toEqual([]);
+  expect(await listed()).toEqual([]);
 });
 
 test('a hard link of an object, as a backup makes it, does not change its tag', async () => {

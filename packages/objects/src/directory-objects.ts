@@ -258,9 +258,35 @@ async function* listFolder(root: string, prefix: string, options: ListOptions): 
 
 /** Removes a folder and its parents, as far as they are empty. */
 async function removeEmpty(root: string, folder: string): Promise<void> {
+  for (let path = folder; ; path = dirname(path)) {
+    const isHome = path === '.';
+    if (!isHome && (await removeIfEmpty(join(root, path)))) continue;
+    await sweep(join(root, path));
+    if (isHome || !(await removeIfEmpty(join(root, path)))) return;
+  }
+}
+
+async function removeIfEmpty(folder: string): Promise<boolean> {
   try {
-    for (let path = folder; path !== '.'; path = dirname(path)) await rmdir(join(root, path));
+    await rmdir(folder);
+    return true;
   } catch (error) {
     if (!hasCode(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT', 'EBUSY', 'EPERM', 'EACCES')) throw error;
+    return false;
+  }
+}
+
+/** No create takes so long. */
+const MAX_UNFINISHED_MS = 3_600_000;
+
+/** Removes from a folder the unfinished files of processes that were killed. */
+async function sweep(folder: string): Promise<void> {
+  // Something was just removed: by the clock of the home it is now.
+  const now = statIfThere(folder)?.mtimeMs ?? 0n;
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names.filter((one) => one.endsWith(UNFINISHED))) {
+    const path = join(folder, name);
+    const found = statIfThere(path);
+    if (found?.isFile() === true && now - found.mtimeMs > MAX_UNFINISHED_MS) await unlinkIfThere(path).catch(() => {});
   }
 }
