@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readlinkSync } from 'node:fs';
-import { type FileHandle, mkdir, mkdtemp, open, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import fs, { type FileHandle, mkdir, mkdtemp, open, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -121,6 +122,52 @@ test('a body on another file system is refused with a hint', async ({ skip }) =>
   } finally {
     await rm(path, { force: true });
   }
+});
+
+test('a list has only names that are keys', async () => {
+  for (const folder of ['a', 'a b', 'lost+found', 'ü', 'b.unfinished']) {
+    await mkdir(join(root, folder));
+    await writeFile(join(root, folder, 'x'), '');
+  }
+  for (const name of ['a/b c', 'a/ä', 'a/(1)']) await writeFile(join(root, name), '');
+  expect(await listed()).toEqual(['a/x']);
+  expect(await listed('a/')).toEqual(['a/x']);
+  await expect(createDirectoryObjects(root).create('b.unfinished/y', Buffer.from('x'))).rejects.toThrow('Bad key');
+});
+
+describe('a list of a folder', () => {
+  const { readdir: read } = fs;
+  /** Some file systems do not tell the types of entries; reading them fails then if one vanishes. */
+  const failing = (count: number): void => {
+    let left = count;
+    const failed: (...args: unknown[]) => Promise<unknown> = async (...args) => {
+      if (left-- > 0) throw Object.assign(new Error('ENOENT'), { code: 'ENOENT' });
+      return Reflect.apply(read, fs, args);
+    };
+    Object.assign(fs, { readdir: failed });
+    syncBuiltinESMExports();
+  };
+  afterEach(() => {
+    Object.assign(fs, { readdir: read });
+    syncBuiltinESMExports();
+  });
+
+  test('from which an entry vanishes is read again', async () => {
+    await writeFile(join(root, 'a'), '');
+    failing(2);
+    expect(await listed()).toEqual(['a']);
+  });
+
+  test('fails if that goes on, and is never short', async () => {
+    await writeFile(join(root, 'a'), '');
+    failing(Infinity);
+    await expect(listed()).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  test('that is not there is empty', async () => {
+    failing(1);
+    expect(await listed('none/')).toEqual([]);
+  });
 });
 
 describe.runIf(process.platform === 'linux')('a create', () => {

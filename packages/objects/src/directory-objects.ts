@@ -16,6 +16,7 @@ import {
   checkPrefix,
   type FileBody,
   type GetOptions,
+  isKey,
   type ListOptions,
   type ObjectBody,
   type Objects,
@@ -235,16 +236,28 @@ function bodyOf(
   return { tag: tagOf(status), bytes, chunks: read(), close: () => file.close() };
 }
 
+async function entriesIn(folder: string): Promise<Dirent[]> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await readdir(folder, { withFileTypes: true });
+    } catch (error) {
+      if (hasCode(error, 'ENOTDIR')) return [];
+      if (!hasCode(error, 'ENOENT')) throw error;
+      if (statIfThere(folder) === undefined) return [];
+      // One entry vanished before the system told its type.
+      if (attempt === FOLDER_ATTEMPTS) throw error;
+    }
+  }
+}
+
 /** Lists a folder and those in it, in the order of their keys. */
 async function* listFolder(root: string, prefix: string, options: ListOptions): AsyncIterable<string> {
   const { after = '', signal } = options;
   signal?.throwIfAborted();
-  const entries = await readdir(join(root, prefix), { withFileTypes: true }).catch((error: unknown) => {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
-    throw error;
-  });
+  const entries = await entriesIn(join(root, prefix));
+  // The system may have others beside them, such as lost+found, which only root can read.
   const isListed = (entry: Dirent): boolean =>
-    entry.isDirectory() || (entry.isFile() && !entry.name.endsWith(UNFINISHED));
+    (entry.isDirectory() || entry.isFile()) && isKey(`${prefix}${entry.name}`);
   const keys = entries.filter(isListed).map((entry) => `${prefix}${entry.name}${entry.isDirectory() ? '/' : ''}`);
   for (const key of keys.toSorted()) {
     if (!key.endsWith('/')) {

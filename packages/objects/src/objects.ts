@@ -83,10 +83,13 @@ export function checkKey(key: string): void {
   if (!isKey(key)) throw new TypeError(`Bad key: ${key}`);
 }
 
+function isSegment(name: string): boolean {
+  return SEGMENT.test(name) && name !== '.' && name !== '..' && !name.endsWith(UNFINISHED);
+}
+
 /** True if a name can be that of an object. */
 export function isKey(name: string): boolean {
-  const isSafe = name.split('/').every((segment) => SEGMENT.test(segment) && segment !== '.' && segment !== '..');
-  return isSafe && name.length <= MAX_KEY_LENGTH && !name.endsWith(UNFINISHED);
+  return name.length <= MAX_KEY_LENGTH && name.split('/').every(isSegment);
 }
 
 /** Throws if a prefix is neither empty nor a key with a slash. */
