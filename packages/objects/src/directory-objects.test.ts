@@ -135,6 +135,44 @@ test('a list has only names that are keys', async () => {
   await expect(createDirectoryObjects(root).create('b.unfinished/y', Buffer.from('x'))).rejects.toThrow('Bad key');
 });
 
+describe('a create whose link fails', () => {
+  const { link } = fs;
+  const failing = (code: string): void => {
+    const failed = async (): Promise<never> => {
+      throw Object.assign(new Error(code), { code });
+    };
+    Object.assign(fs, { link: failed });
+    syncBuiltinESMExports();
+  };
+  afterEach(() => {
+    Object.assign(fs, { link });
+    syncBuiltinESMExports();
+  });
+  const create = (): Promise<boolean> => createDirectoryObjects(root).create('a/b', Buffer.from('x'));
+
+  test.each(['ENOSPC', 'EDQUOT', 'EACCES', 'EROFS', 'ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP'])(
+    'with %s has made no object',
+    async (code) => {
+      failing(code);
+      await expect(create()).rejects.toMatchObject({ code });
+    },
+  );
+
+  test.each(['EPERM', 'ENOTSUP', 'EMLINK', 'EXDEV', 'ENOSYS'])('with %s needs another file system', async (code) => {
+    failing(code);
+    const hint = 'Keep the frames on a file system with hard links, such as ext4, XFS or APFS.';
+    await expect(create()).rejects.toMatchObject({ code: 'unavailable', hint });
+  });
+
+  test.each(['EIO', 'ESTALE', 'ETIMEDOUT', 'EINTR', 'ENOLCK', 'EREMOTEIO'])(
+    'with %s may have made the object',
+    async (code) => {
+      failing(code);
+      await expect(create()).rejects.toThrow(OutcomeUnknown);
+    },
+  );
+});
+
 describe('a list of a folder', () => {
   const { readdir: read } = fs;
   /** Some file systems do not tell the types of entries; reading them fails then if one vanishes. */

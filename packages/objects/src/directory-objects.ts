@@ -25,8 +25,9 @@ import {
 } from './objects.ts';
 
 /**
- * The objects of a directory, which any number of processes may use at once. `link(2)` fails if the name exists, also over
- * NFS: it makes a flushed file the object in one step. The file system must have hard links.
+ * The objects of a directory, which any number of processes may use at once. `link(2)` fails if the name exists: it makes a
+ * flushed file the object in one step. The file system must have hard links, and show to everyone at once what one has done.
+ * NFS does that only if it is mounted with `lookupcache=none,actimeo=0`: otherwise its clients answer from what they remember.
  */
 export function createDirectoryObjects(root: string): Objects {
   const flush = createFlush();
@@ -39,7 +40,7 @@ export function createDirectoryObjects(root: string): Objects {
       (error: unknown) => {
         if (hasCode(error, 'EEXIST')) return false;
         if (hasCode(error, ...NO_LINKS)) throw withoutLinks(root, error);
-        throw hasCode(error, ...NO_ANSWER) ? new OutcomeUnknown(key, error) : error;
+        throw hasCode(error, ...REFUSALS) ? error : new OutcomeUnknown(key, error);
       },
     );
     try {
@@ -101,12 +102,12 @@ function isFile(body: Uint8Array | FileBody): body is FileBody {
 /** What systems report if a file cannot have a second name. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV'];
 
-/** What file systems over a network report if no answer came. */
-const NO_ANSWER = ['EIO', 'ESTALE', 'ETIMEDOUT'];
+/** What systems report if they have not made a name. Anything else may come from a network, after it was made. */
+const REFUSALS = ['EACCES', 'EDQUOT', 'ELOOP', 'ENAMETOOLONG', 'ENOENT', 'ENOSPC', 'ENOTDIR', 'EROFS'];
 
 function withoutLinks(root: string, cause: unknown): ServiceError {
   return new ServiceError('unavailable', `The file system of ${root} cannot give a file a second name.`, {
-    hint: 'Keep the frames on a file system with hard links, such as ext4, XFS, APFS or NFS.',
+    hint: 'Keep the frames on a file system with hard links, such as ext4, XFS or APFS.',
     cause,
   });
 }
