@@ -113,7 +113,7 @@ function createBucketRequests(options: S3Options) {
   return {
     send,
     ask,
-    async close(): Promise<void> {
+    close: async (): Promise<void> => {
       await Promise.all([agents.small.destroy(), agents.body.destroy()]);
     },
   };
@@ -233,26 +233,9 @@ export function createS3Objects(options: S3Options): S3Objects {
     },
     async *list(below, { after, signal } = {}) {
       checkPrefix(below);
-      for (let token: string | undefined; ;) {
-        const { statusCode, body } = await ask({
-          method: 'GET',
-          query: {
-            'list-type': '2',
-            'encoding-type': 'url',
-            prefix: `${root}${below}`,
-            ...(after !== undefined && { 'start-after': `${root}${after}` }),
-            ...(token !== undefined && { 'continuation-token': token }),
-          },
-          ...(signal && { signal }),
-        });
-        if (statusCode !== 200) throw refused(bucket, statusCode, await errorCodeOf(body));
-        const page = pageIn(await textOf(bucket, body));
-        if (page === undefined) throw noAnswer(bucket, new Error('The answer is not a page of a list.'));
-        for (const name of page.names)
-          if (name.startsWith(root) && isKey(name.slice(root.length))) yield name.slice(root.length);
-        token = page.next;
-        if (token === undefined) return;
-      }
+      const start = after === undefined ? {} : { 'start-after': `${root}${after}` };
+      for await (const name of namesIn(bucket, ask, { prefix: `${root}${below}`, ...start }, signal))
+        if (name.startsWith(root) && isKey(name.slice(root.length))) yield name.slice(root.length);
     },
     async remove(keys, signal) {
       for (const key of keys) {
@@ -266,6 +249,33 @@ export function createS3Objects(options: S3Options): S3Objects {
     },
     close,
   };
+}
+
+/** All names of a list, page by page. */
+async function* namesIn(
+  bucket: string,
+  ask: (sent: S3Request) => Promise<Dispatcher.ResponseData>,
+  query: Readonly<Record<string, string>>,
+  signal: AbortSignal | undefined,
+): AsyncIterable<string> {
+  for (let token: string | undefined; ;) {
+    const { statusCode, body } = await ask({
+      method: 'GET',
+      query: {
+        'list-type': '2',
+        'encoding-type': 'url',
+        ...query,
+        ...(token !== undefined && { 'continuation-token': token }),
+      },
+      ...(signal && { signal }),
+    });
+    if (statusCode !== 200) throw refused(bucket, statusCode, await errorCodeOf(body));
+    const page = pageIn(await textOf(bucket, body));
+    if (page === undefined) throw noAnswer(bucket, new Error('The answer is not a page of a list.'));
+    yield* page.names;
+    token = page.next;
+    if (token === undefined) return;
+  }
 }
 
 /** A request to a bucket. */
