@@ -81,7 +81,7 @@ describe('a change that takes more than a minute', () => {
   test.each([
     ['an empty log', '', 0],
     ['a log', 'a', 1],
-  ])('is made at once on %s that nobody else changed', async (_, before, number) => {
+  ])('is appended to %s without a second run if no other process changed it', async (_, before, number) => {
     const objects = createMemoryObjects();
     if (before !== '') await append(openLog(objects), before);
     const { changed, runs } = openSlow(objects, async () => {});
@@ -144,7 +144,7 @@ describe('entries younger than the minimum age, by the clock of the home, stay',
   });
 });
 
-test('a request that arrives again after its entry was removed misleads nobody, if tags tell seconds apart', async () => {
+test('a request that arrives again after its entry was removed misleads no reader, if tags tell seconds apart', async () => {
   let now = 0;
   const objects = withCoarseTags(
     createMemoryObjects(() => now),

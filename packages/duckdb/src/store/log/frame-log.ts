@@ -218,7 +218,7 @@ export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog
     const { number, ...content } = entry;
     const key = entries.keyOf(number);
     const bytes = codec.encode(content, before?.entry.state);
-    // Nobody could read it, or change the frame again.
+    // No process could read it, or change the frame again.
     if (bytes.length > MAX_ENTRY_BYTES) throw tooLarge(bytes.length);
     const end = clock.now() + deadlineMs;
     let isSent = false;
