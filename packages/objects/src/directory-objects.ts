@@ -122,8 +122,8 @@ function statIfThere(path: string): BigIntStats | undefined {
 }
 
 /**
- * Identifies a file. A later one may get its inode, but not within the same nanosecond. The change time would also change
- * with the number of links.
+ * Identifies a file. A later one may get its inode, but not at the same time by the clock of the file system. The change time
+ * would also change with the number of links.
  */
 function tagOf({ ino, mtimeNs, size }: BigIntStats): string {
   return `${ino.toString(36)}-${mtimeNs.toString(36)}-${size.toString(36)}`;
