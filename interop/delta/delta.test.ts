@@ -118,6 +118,37 @@ test('every reader sees the rows of the newest entry', async () => {
   expect(await frame.read()).toEqual(seen(7));
 });
 
+test('columns that need another protocol can come and go', async () => {
+  const frame = await createFrame();
+  await frame.put(ids(1));
+  expect(await frame.read()).toEqual(seen(1));
+  const local = byAll([{ local: SEEN['local'] }, { local: null }].toSorted(byText));
+  await frame.put(everyType('local'));
+  expect(await frame.read()).toEqual(local);
+  await frame.put(ids(2));
+  expect(await frame.read()).toEqual(seen(2));
+  await frame.put(everyType('local'));
+  expect(await frame.read()).toEqual(local);
+  expect(await frame.writeFromOutside()).toMatch(/svcFrames/);
+});
+
+describe('readers refuse a table without columns, and read it when it has some', () => {
+  test.each<[string, (frame: Awaited<ReturnType<typeof createFrame>>) => Promise<void>]>([
+    ['no column has a type of Delta Lake', (frame) => frame.put(everyType('unsigned'))],
+    ['the first entry is a drop', (frame) => frame.drop()],
+  ])('%s', async (_, begin) => {
+    const frame = await createFrame();
+    await begin(frame);
+    expect(await frame.read()).toEqual({
+      'delta-rs': expect.stringContaining('Cannot scan Delta table with empty schema'),
+      polars: expect.stringContaining('Cannot scan Delta table with empty schema'),
+      duckdb: expect.stringContaining('must return at least one column'),
+    });
+    await frame.put(ids(1));
+    expect(await frame.read()).toEqual(seen(1));
+  });
+});
+
 describe('a column of', () => {
   test.each(Object.entries(SEEN))('%s', async (name, value) => {
     const frame = await createFrame();

@@ -15,6 +15,7 @@ import {
   TimestampMicrosecond,
   Uint16,
   Uint32,
+  Uint64,
   Uint8,
   Utf8,
   vectorFromArray,
@@ -31,6 +32,7 @@ const COLUMNS: Readonly<Record<string, readonly [type: DataType, value: unknown]
   uint8: [new Uint8(), 255],
   uint16: [new Uint16(), 65_535],
   uint32: [new Uint32(), 4_294_967_295],
+  unsigned: [new Uint64(), 18_446_744_073_709_551_615n],
   float: [new Float32(), 1.5],
   text: [new Utf8(), 'a "ü" 😀'],
   'a name, with; {other} (characters)': [new Utf8(), 'x'],
@@ -42,7 +44,7 @@ const COLUMNS: Readonly<Record<string, readonly [type: DataType, value: unknown]
   struct: [new Struct([new Field('a', new Int32(), true), new Field('b', new Utf8(), true)]), { a: 1, b: null }],
 };
 
-/** What readers return for the value of a column. */
+/** What readers return for the value of a column. The others are left out. */
 export const SEEN: Readonly<Record<string, unknown>> = {
   int8: -128,
   int16: -32_768,

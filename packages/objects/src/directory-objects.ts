@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type BigIntStats, constants, type Dirent, statSync } from 'node:fs';
-import { type FileHandle, link, open, readdir, rmdir } from 'node:fs/promises';
+import { type FileHandle, link, mkdir, open, readdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ServiceError } from '@svc/errors';
 import {
@@ -16,6 +16,7 @@ import {
   checkPrefix,
   type FileBody,
   type GetOptions,
+  isKey,
   type ListOptions,
   type ObjectBody,
   type Objects,
@@ -24,25 +25,27 @@ import {
 } from './objects.ts';
 
 /**
- * The objects of a directory, which any number of processes may use at once. `link(2)` fails if the name exists, also over
- * NFS: it makes a flushed file the object in one step. The file system must have hard links.
+ * The objects of a directory, which any number of processes may use at once. `link(2)` fails if the name exists: it makes a
+ * flushed file the object in one step. The file system must have hard links, and show to everyone at once what one has done.
+ * NFS does that only if it is mounted with `lookupcache=none,actimeo=0`: otherwise its clients answer from what they remember.
  */
 export function createDirectoryObjects(root: string): Objects {
   const flush = createFlush();
+  const flushNames = createNameFlush(root, flush);
 
   async function place(path: string, key: string): Promise<boolean> {
     const target = join(root, key);
-    const isNew = await inFolder(dirname(target), () => link(path, target)).then(
+    const isNew = await inFolder(root, dirname(target), () => link(path, target)).then(
       () => true,
       (error: unknown) => {
         if (hasCode(error, 'EEXIST')) return false;
         if (hasCode(error, ...NO_LINKS)) throw withoutLinks(root, error);
-        throw hasCode(error, ...NO_ANSWER) ? new OutcomeUnknown(key, error) : error;
+        throw hasCode(error, ...REFUSALS) ? error : new OutcomeUnknown(key, error);
       },
     );
     try {
       // Also if the name exists: it may be that of an earlier attempt whose flush failed.
-      await flush(dirname(target));
+      await Promise.all([flush(dirname(target)), flushNames(dirname(key))]);
     } catch (error) {
       // Others see the name already.
       throw new OutcomeUnknown(key, error);
@@ -65,7 +68,7 @@ export function createDirectoryObjects(root: string): Objects {
       if (isFile(body)) return place(body.path, key);
       const unfinished = `${target}.${randomBytes(8).toString('hex')}${UNFINISHED}`;
       try {
-        await inFolder(dirname(target), () => writeFlushed(unfinished, body));
+        await inFolder(root, dirname(target), () => writeFlushed(unfinished, body));
         signal?.throwIfAborted();
         return await place(unfinished, key);
       } finally {
@@ -99,12 +102,12 @@ function isFile(body: Uint8Array | FileBody): body is FileBody {
 /** What systems report if a file cannot have a second name. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV'];
 
-/** What file systems over a network report if no answer came. */
-const NO_ANSWER = ['EIO', 'ESTALE', 'ETIMEDOUT'];
+/** What systems report if they have not made a name. Anything else may come from a network, after it was made. */
+const REFUSALS = ['EACCES', 'EDQUOT', 'ELOOP', 'ENAMETOOLONG', 'ENOENT', 'ENOSPC', 'ENOTDIR', 'EROFS'];
 
 function withoutLinks(root: string, cause: unknown): ServiceError {
   return new ServiceError('unavailable', `The file system of ${root} cannot give a file a second name.`, {
-    hint: 'Keep the frames on a file system with hard links, such as ext4, XFS, APFS or NFS.',
+    hint: 'Keep the frames on a file system with hard links, such as ext4, XFS or APFS.',
     cause,
   });
 }
@@ -119,8 +122,8 @@ function statIfThere(path: string): BigIntStats | undefined {
 }
 
 /**
- * Identifies a file. A later one may get its inode, but not within the same nanosecond. The change time would also change
- * with the number of links.
+ * Identifies a file. A later one may get its inode, but not at the same time by the clock of the file system. The change time
+ * would also change with the number of links.
  */
 function tagOf({ ino, mtimeNs, size }: BigIntStats): string {
   return `${ino.toString(36)}-${mtimeNs.toString(36)}-${size.toString(36)}`;
@@ -130,13 +133,15 @@ function tagOf({ ino, mtimeNs, size }: BigIntStats): string {
 const FOLDER_ATTEMPTS = 5;
 
 /** Runs work that creates a name in a folder, and creates the folder if it is missing. */
-async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
+async function inFolder<T>(root: string, folder: string, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work();
     } catch (error) {
       if (!hasCode(error, 'ENOENT') || attempt === FOLDER_ATTEMPTS) throw error;
-      await makeDirectory(folder);
+      await makeDirectory(root);
+      // The names are flushed before an object in the folder is acknowledged.
+      await mkdir(folder, { recursive: true });
     }
   }
 }
@@ -155,6 +160,32 @@ function createFlush(): (folder: string) => Promise<void> {
       if (flush.users === 0) flushes.delete(folder);
     }
   };
+}
+
+/** A known folder costs some hundred bytes. */
+const MAX_KNOWN_FOLDERS = 10_000;
+
+/**
+ * Flushes the name of a folder, and those of the folders around it. Another process may have made them and not have flushed
+ * them yet, so only what this process has flushed is known to be durable.
+ */
+function createNameFlush(root: string, flush: (folder: string) => Promise<void>): (folder: string) => Promise<void> {
+  const known = new Map<string, string>();
+  return async function flushNames(folder) {
+    if (folder === '.') return;
+    const identity = identityOf(join(root, folder));
+    if (identity !== undefined && known.get(folder) === identity) return;
+    const parent = dirname(folder);
+    await Promise.all([flush(join(root, parent)), flushNames(parent)]);
+    if (known.size >= MAX_KNOWN_FOLDERS) known.clear();
+    if (identity !== undefined) known.set(folder, identity);
+  };
+}
+
+/** Tells a folder from one that is made in its place. Undefined: the file system does not keep what is needed. */
+function identityOf(folder: string): string | undefined {
+  const found = statIfThere(folder);
+  return found === undefined || found.birthtimeNs === 0n ? undefined : `${found.ino} ${found.birthtimeNs}`;
 }
 
 const CHUNK_BYTES = 1024 * 1024;
@@ -206,16 +237,28 @@ function bodyOf(
   return { tag: tagOf(status), bytes, chunks: read(), close: () => file.close() };
 }
 
+async function entriesIn(folder: string): Promise<Dirent[]> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await readdir(folder, { withFileTypes: true });
+    } catch (error) {
+      if (hasCode(error, 'ENOTDIR')) return [];
+      if (!hasCode(error, 'ENOENT')) throw error;
+      if (statIfThere(folder) === undefined) return [];
+      // One entry vanished before the system told its type.
+      if (attempt === FOLDER_ATTEMPTS) throw error;
+    }
+  }
+}
+
 /** Lists a folder and those in it, in the order of their keys. */
 async function* listFolder(root: string, prefix: string, options: ListOptions): AsyncIterable<string> {
   const { after = '', signal } = options;
   signal?.throwIfAborted();
-  const entries = await readdir(join(root, prefix), { withFileTypes: true }).catch((error: unknown) => {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
-    throw error;
-  });
+  const entries = await entriesIn(join(root, prefix));
+  // The system may have others beside them, such as lost+found, which only root can read.
   const isListed = (entry: Dirent): boolean =>
-    entry.isDirectory() || (entry.isFile() && !entry.name.endsWith(UNFINISHED));
+    (entry.isDirectory() || entry.isFile()) && isKey(`${prefix}${entry.name}`);
   const keys = entries.filter(isListed).map((entry) => `${prefix}${entry.name}${entry.isDirectory() ? '/' : ''}`);
   for (const key of keys.toSorted()) {
     if (!key.endsWith('/')) {
@@ -229,9 +272,35 @@ async function* listFolder(root: string, prefix: string, options: ListOptions): 
 
 /** Removes a folder and its parents, as far as they are empty. */
 async function removeEmpty(root: string, folder: string): Promise<void> {
+  for (let path = folder; ; path = dirname(path)) {
+    const isHome = path === '.';
+    if (!isHome && (await removeIfEmpty(join(root, path)))) continue;
+    await sweep(join(root, path));
+    if (isHome || !(await removeIfEmpty(join(root, path)))) return;
+  }
+}
+
+async function removeIfEmpty(folder: string): Promise<boolean> {
   try {
-    for (let path = folder; path !== '.'; path = dirname(path)) await rmdir(join(root, path));
+    await rmdir(folder);
+    return true;
   } catch (error) {
     if (!hasCode(error, 'ENOTEMPTY', 'EEXIST', 'ENOENT', 'EBUSY', 'EPERM', 'EACCES')) throw error;
+    return false;
+  }
+}
+
+/** No create takes so long. */
+const MAX_UNFINISHED_MS = 3_600_000;
+
+/** Removes from a folder the unfinished files of processes that were killed. */
+async function sweep(folder: string): Promise<void> {
+  // Something was just removed: by the clock of the home it is now.
+  const now = statIfThere(folder)?.mtimeMs ?? 0n;
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names.filter((one) => one.endsWith(UNFINISHED))) {
+    const path = join(folder, name);
+    const found = statIfThere(path);
+    if (found?.isFile() === true && now - found.mtimeMs > MAX_UNFINISHED_MS) await unlinkIfThere(path).catch(() => {});
   }
 }

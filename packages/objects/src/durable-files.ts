@@ -157,9 +157,9 @@ export async function linkOrCopy(path: string, newPath: string): Promise<void> {
 }
 
 /**
- * Creates a directory and its missing parents, and flushes each new name. Node's recursive `mkdir` loops forever if
- * creating fails with ENOENT, as it does below /proc. A second caller waits for the first: the directory may exist
- * already, but its name is not flushed yet.
+ * Creates a directory and its missing parents, and flushes each name that it creates, not those that exist. Node's recursive
+ * `mkdir` loops forever if creating fails with ENOENT, as it does below /proc. A second caller in this process waits for the
+ * first: the directory may exist already, but its name is not flushed yet.
  */
 export const makeDirectory: (path: string) => Promise<void> = onceAtATime(makeWithParents);
 

@@ -1,6 +1,6 @@
 /**
- * Named bytes in a home: a directory, a bucket, or memory. An object is written once and never changed; its name is not
- * used again. So processes that share a home need no lock: of several that create a name, one succeeds.
+ * Named bytes in a home: a directory, a bucket, or memory. An object is written once and never changed; a removed name may be
+ * created again, with another tag. So processes that share a home need no lock: of several that create a name, one succeeds.
  *
  * A key is a path of segments with slashes between, of letters, digits and `._@=-`. No key is the folder of another.
  */
@@ -50,7 +50,10 @@ export interface FileBody {
 
 /** What is known of an object. */
 export interface ObjectStat {
-  /** An object that took the name of a removed one has another tag. */
+  /**
+   * An object that took the name of a removed one has another tag, if the clock of the home went on between the two: that
+   * of a bucket counts seconds.
+   */
   readonly tag: string;
   readonly bytes: number;
   /** When it was created, by the clock of the home. */
@@ -77,8 +80,16 @@ const MAX_KEY_LENGTH = 1000;
  * key leaves its home, and none needs an escape in a path or a URL.
  */
 export function checkKey(key: string): void {
-  const isSafe = key.split('/').every((segment) => SEGMENT.test(segment) && segment !== '.' && segment !== '..');
-  if (!isSafe || key.length > MAX_KEY_LENGTH || key.endsWith(UNFINISHED)) throw new TypeError(`Bad key: ${key}`);
+  if (!isKey(key)) throw new TypeError(`Bad key: ${key}`);
+}
+
+function isSegment(name: string): boolean {
+  return SEGMENT.test(name) && name !== '.' && name !== '..' && !name.endsWith(UNFINISHED);
+}
+
+/** True if a name can be that of an object. */
+export function isKey(name: string): boolean {
+  return name.length <= MAX_KEY_LENGTH && name.split('/').every(isSegment);
 }
 
 /** Throws if a prefix is neither empty nor a key with a slash. */

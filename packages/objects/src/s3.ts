@@ -7,7 +7,7 @@
  * const objects = createS3Objects({
  *   endpoint: 'http://127.0.0.1:9000',
  *   bucket: 'frames',
- *   credentials: async () => ({ accessKeyId: 'minio', secretAccessKey: 'secret' }),
+ *   credentials: async () => ({ accessKeyId: 'frames', secretAccessKey: 'secret' }),
  * });
  * await checkCreates(objects); // fails if the bucket lets a name be created twice
  * ```

@@ -1,4 +1,4 @@
-import { createMemoryObjects, type Objects } from '@svc/objects';
+import { createMemoryObjects, type Objects, readObject } from '@svc/objects';
 import {
   checkHistory,
   createVirtualClock,
@@ -26,14 +26,17 @@ export interface LogWorld {
   readonly rate: number;
   /** The newest entries that a trim leaves. */
   readonly keep: number;
+  /** How coarse the times in tags are; the processes are slower, too. Default: every object has another tag. */
+  readonly tagMs?: number;
   readonly createLog: typeof createFrameLog;
   /** Default: memory, and a virtual clock. */
   readonly real?: { readonly home: Objects; readonly clock: VirtualClock };
 }
 
-/** World `seed`: few or many faults, and old entries that go early. */
+/** World `seed`: few or many faults, old entries that go early, and in every fourth the tags of a bucket. */
 export function worldOf(seed: number, createLog: LogWorld['createLog']): LogWorld {
-  return { seed, rate: seed % 2 ? 0.25 : 0.05, keep: [1, 2, 5][seed % 3] ?? 1, createLog };
+  const world = { seed, rate: seed % 2 ? 0.25 : 0.05, keep: [1, 2, 5][seed % 3] ?? 1, createLog };
+  return seed % 4 < 3 ? world : { ...world, tagMs: 1000 };
 }
 
 const PROCESSES = 3;
@@ -49,11 +52,35 @@ export const JSON_CODEC: EntryCodec<Parts> = {
   decode: (bytes) => JSON.parse(Buffer.from(bytes).toString()),
 };
 
+/** A home whose tags are those of a bucket: of the bytes, and of a time that is cut to `tagMs`. */
+export function withCoarseTags(home: Objects, tagMs: number): Objects {
+  async function tagOf(key: string): Promise<string> {
+    // At one moment: memory answers at once.
+    const [found, stat] = await Promise.all([readObject(home, key, Infinity), home.stat(key)]);
+    return `${Buffer.from(found?.bytes ?? []).toString()} ${Math.floor(Number(stat?.modified) / tagMs)}`;
+  }
+
+  return {
+    ...home,
+    async get(key, options) {
+      const [body, tag] = await Promise.all([home.get(key, options), tagOf(key)]);
+      return body && { ...body, tag };
+    },
+    async stat(key, signal) {
+      const [stat, tag] = await Promise.all([home.stat(key, signal), tagOf(key)]);
+      return stat && { ...stat, tag };
+    },
+  };
+}
+
 /** Runs processes that change and read a frame through a bad network. In memory, the history depends on the seed alone. */
-async function simulateLog({ seed, rate, keep, createLog, real }: LogWorld): Promise<Operation<Input, Parts>[]> {
+async function simulateLog(world: LogWorld): Promise<Operation<Input, Parts>[]> {
+  const { seed, rate, keep, tagMs = 0, createLog, real } = world;
   const clock = real?.clock ?? createVirtualClock();
   const random = randomOf(seed);
-  const home = real?.home ?? createMemoryObjects(clock.now);
+  const memory = createMemoryObjects(clock.now);
+  const home = real?.home ?? (tagMs > 0 ? withCoarseTags(memory, tagMs) : memory);
+  const paceMs = 2 * tagMs;
   const history: Operation<Input, Parts>[] = [];
   let ids = 0;
   const id = (): string => String((ids += 1));
@@ -67,17 +94,18 @@ async function simulateLog({ seed, rate, keep, createLog, real }: LogWorld): Pro
       const start = clock.now();
       const outcome = await outcomeOf(log, input);
       if (outcome !== 'nothing') history.push({ input, ...outcome, start, end: clock.now() });
-      await clock.sleep(random() * 20);
+      await clock.sleep(random() * (20 + paceMs));
     }
   }
 
   const lanes = Array.from({ length: PROCESSES }, () => {
-    const faulty = withFaults(home, { clock, random, rate });
+    const faulty = withFaults(home, { clock, random, rate, lateMs: 300 + paceMs });
     const objects = real ? faulty : withFaults(faulty, { clock, random, rate: STOP_RATE, lateMs: STOP_MS });
     const log = createLog<Parts>({
       objects,
       prefix: 'default/trades/_delta_log/',
       codec: JSON_CODEC,
+      minAgeMs: tagMs,
       deadlineMs: random() < 0.5 ? 200 : 10_000,
       clock,
       random: { id, number: random },

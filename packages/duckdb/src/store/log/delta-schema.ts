@@ -14,7 +14,8 @@ type DeltaType =
     }
   | DeltaStruct;
 
-interface DeltaStruct {
+/** The columns of a table. */
+export interface DeltaStruct {
   readonly type: 'struct';
   readonly fields: readonly DeltaField[];
 }
@@ -28,7 +29,8 @@ interface DeltaField {
 
 /**
  * Returns the columns of a frame's files for readers of Delta Lake. A column whose type Delta does not have is left out, with
- * all that is around it: times, nanoseconds, UUIDs and unsigned 64-bit numbers. Such readers see the others.
+ * all that is around it: times, nanoseconds, UUIDs and unsigned 64-bit numbers. Such readers see the others. If there are none,
+ * the table has no columns, and they refuse to scan it.
  */
 export function deltaSchema(schema: Schema): DeltaStruct {
   return structOf(fileSchema(schema).fields, (field) => deltaType(field));
@@ -54,6 +56,14 @@ function deltaType(field: Field): DeltaType | undefined {
   if (child === undefined) return plainType(type);
   const elementType = deltaType(child);
   return elementType && { type: 'array', elementType, containsNull: true };
+}
+
+/** True if a column has, or contains, timestamps without a zone. */
+export function hasLocalTimes(type: DeltaType): boolean {
+  if (typeof type === 'string') return type === 'timestamp_ntz';
+  if (type.type === 'array') return hasLocalTimes(type.elementType);
+  if (type.type === 'map') return hasLocalTimes(type.keyType) || hasLocalTimes(type.valueType);
+  return type.fields.some((field) => hasLocalTimes(field.type));
 }
 
 function mapOf(field: Field): DeltaType | undefined {

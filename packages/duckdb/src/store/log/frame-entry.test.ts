@@ -1,4 +1,4 @@
-import { Field, Float64, Int64, Schema, Utf8 } from 'apache-arrow';
+import { Field, Float64, Int64, List, Schema, Struct, TimestampMicrosecond, Utf8 } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
 import { parseHandle } from '@svc/frames';
 import { createMemoryObjects, readObject } from '@svc/objects';
@@ -9,6 +9,8 @@ import { createFrameLog, type LogEntry } from './frame-log.ts';
 const VERSION = '01M7EY6RV4XGCAW41JMB7D644V';
 const SCHEMA = schemaText(new Schema([new Field('id', new Int64(), true), new Field('name', new Utf8(), true)]));
 const OTHER_SCHEMA = schemaText(new Schema([new Field('x', new Float64(), true)]));
+const LOCAL = new List(new Field('item', new Struct([new Field('at', new TimestampMicrosecond(), true)]), true));
+const LOCAL_SCHEMA = schemaText(new Schema([new Field('times', LOCAL, true)]));
 
 const part = (file: string, rows = 10): StoredPart => ({ file, size: { rows, fileBytes: 100 * rows } });
 const stateOf = (parts: readonly StoredPart[], more: Partial<FrameState> = {}): FrameState => ({
@@ -19,6 +21,8 @@ const stateOf = (parts: readonly StoredPart[], more: Partial<FrameState> = {}): 
   expires: null,
   ...more,
 });
+/** A frame whose columns have a timestamp without a zone, deep inside. */
+const withLocal = (parts: readonly StoredPart[]): FrameState => stateOf([], { rows: { schema: LOCAL_SCHEMA, parts } });
 const entryOf = (state: FrameState): LogEntry<FrameState> => ({ id: 'me', recent: ['one', 'two'], state });
 
 type Action = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -73,8 +77,49 @@ describe('a commit', () => {
     ['of another expiry', stateOf([a], { isSame: true }), stateOf([a]), []],
     ['of a drop', stateOf([], { rows: undefined }), stateOf([a, b]), ['remove a.parquet', 'remove b.parquet']],
     ['of a frame after its drop', stateOf([a]), stateOf([], { rows: undefined }), ['metaData', 'add a.parquet']],
+    ['of a drop that is the first', stateOf([], { rows: undefined }), undefined, ['protocol', 'metaData']],
+    ['of local times at first', withLocal([a]), undefined, ['protocol', 'metaData', 'add a.parquet']],
+    [
+      'of local times later',
+      withLocal([b]),
+      stateOf([a]),
+      ['protocol', 'metaData', 'remove a.parquet', 'add b.parquet'],
+    ],
+    ['of local times as before', withLocal([a, b]), withLocal([a]), ['add b.parquet']],
+    ['of local times no more', stateOf([b]), withLocal([a]), ['metaData', 'remove a.parquet', 'add b.parquet']],
+    [
+      'of local times after a drop',
+      withLocal([a]),
+      stateOf([], { rows: undefined }),
+      ['protocol', 'metaData', 'add a.parquet'],
+    ],
   ])('%s has the actions of Delta Lake', (_, state, before, changes) => {
     expect(changesOf(state, before)).toEqual(changes);
+  });
+
+  test.each([
+    [
+      'any reader, and no writer',
+      stateOf([a]),
+      { minReaderVersion: 1, minWriterVersion: 7, writerFeatures: ['svcFrames'] },
+    ],
+    [
+      'readers that know timestamps without a zone, if there are any',
+      withLocal([a]),
+      {
+        minReaderVersion: 3,
+        minWriterVersion: 7,
+        readerFeatures: ['timestampNtz'],
+        writerFeatures: ['timestampNtz', 'svcFrames'],
+      },
+    ],
+  ])('is for %s', (_, state, protocol) => {
+    expect(actionsOf(state)[1]?.['protocol']).toEqual(protocol);
+  });
+
+  test('has no columns as long as the frame had none', () => {
+    const metaData = actionsOf(stateOf([], { rows: undefined }))[2]?.['metaData'];
+    expect(metaData).toMatchObject({ schemaString: '{"type":"struct","fields":[]}' });
   });
 
   test('has the number of rows and the size of a part', () => {

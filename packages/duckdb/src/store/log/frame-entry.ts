@@ -5,7 +5,7 @@ import { type Handle, isHandle, parseHandle } from '@svc/frames';
 import type { PartSize } from '../../files/frame-files.ts';
 import { schemaFromText } from '../../types/stored-types.ts';
 import { timeOfVersion } from '../catalogue/frame-versions.ts';
-import { deltaSchema } from './delta-schema.ts';
+import { deltaSchema, type DeltaStruct, hasLocalTimes } from './delta-schema.ts';
 import type { EntryCodec, LogEntry } from './frame-log.ts';
 
 /** All that a frame is, in one version. */
@@ -52,10 +52,13 @@ export interface StoredPart {
 const FORMAT = 1;
 
 /**
- * Readers need what came with format 3 only for timestamps without a zone. No other program knows the last feature of writers,
- * so none of them writes: its rows would have no checksums, and its commits would be lost.
+ * No other program knows the feature `svcFrames` of writers, so none of them writes: its rows would have no checksums, and its
+ * commits would be lost.
  */
-const PROTOCOL = {
+const PROTOCOL = { minReaderVersion: 1, minWriterVersion: 7, writerFeatures: ['svcFrames'] };
+
+/** Fewer programs read this one. */
+const LOCAL_TIMES_PROTOCOL = {
   minReaderVersion: 3,
   minWriterVersion: 7,
   readerFeatures: ['timestampNtz'],
@@ -115,11 +118,9 @@ function filesOf(state: FrameState | undefined): readonly string[] {
 function deltaActions(state: FrameState, before: FrameState | undefined): readonly object[] {
   const time = timeOf(state);
   const dataChange = state.isSame !== true;
-  const schema = state.rows?.schema ?? before?.rows?.schema;
   const [known, kept] = [new Set(filesOf(before)), new Set(filesOf(state))];
   return [
-    ...(before === undefined ? [{ protocol: PROTOCOL }] : []),
-    ...(schema !== undefined && schema !== before?.rows?.schema ? [metaData(state, schema)] : []),
+    ...tableActions(state, before),
     ...[...known]
       .filter((path) => !kept.has(path))
       .map((path) => ({ remove: { path, deletionTimestamp: time, dataChange } })),
@@ -138,13 +139,30 @@ function deltaActions(state: FrameState, before: FrameState | undefined): readon
   ];
 }
 
-function metaData({ table, handle, version }: FrameState, schema: string): object {
+/** The columns, if they are others, and what programs must know to read them. Readers need both in the first entry. */
+function tableActions(state: FrameState, before: FrameState | undefined): readonly object[] {
+  const isSame = state.rows === undefined || state.rows.schema === before?.rows?.schema;
+  if (before !== undefined && isSame) return [];
+  const columns = columnsOf(state);
+  const hasLocal = hasLocalTimes(columns);
+  const protocol = hasLocal ? LOCAL_TIMES_PROTOCOL : PROTOCOL;
+  // It is never lowered: readers of older versions of the table need what it says.
+  const isNeeded = before === undefined || (hasLocal && !hasLocalTimes(columnsOf(before)));
+  return [...(isNeeded ? [{ protocol }] : []), metaData(state, columns)];
+}
+
+/** A dropped frame has no columns. */
+function columnsOf({ rows }: FrameState): DeltaStruct {
+  return rows === undefined ? { type: 'struct', fields: [] } : deltaSchema(schemaFromText(rows.schema));
+}
+
+function metaData({ table, handle, version }: FrameState, columns: DeltaStruct): object {
   return {
     metaData: {
       id: table,
       name: handle,
       format: { provider: 'parquet', options: {} },
-      schemaString: JSON.stringify(deltaSchema(schemaFromText(schema))),
+      schemaString: JSON.stringify(columns),
       partitionColumns: [],
       configuration: {},
       createdTime: timeOfVersion(version).getTime(),

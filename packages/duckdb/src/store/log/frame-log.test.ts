@@ -6,19 +6,14 @@ import { createDirectoryObjects, createMemoryObjects, type Objects, OutcomeUnkno
 import { createVirtualClock } from '@svc/objects/testing';
 import { describe, expect, test } from 'vitest';
 import { loadMutant, PLAIN_MUTANTS } from '../../testing/mutate-log.ts';
-import { isLinearizable, JSON_CODEC, worldOf } from '../../testing/simulate-log.ts';
-import { createFrameLog, type FrameLog } from './frame-log.ts';
+import { isLinearizable, JSON_CODEC, withCoarseTags, worldOf } from '../../testing/simulate-log.ts';
+import { createFrameLog, type FrameLog, type FrameLogOptions } from './frame-log.ts';
 
 const PREFIX = 'default/trades/_delta_log/';
 const keyOf = (number: number): string => `${PREFIX}${String(number).padStart(20, '0')}.json`;
 
-function openLog(objects: Objects, deadlineMs?: number): FrameLog<string> {
-  return createFrameLog({
-    objects,
-    prefix: PREFIX,
-    codec: JSON_CODEC,
-    ...(deadlineMs !== undefined && { deadlineMs }),
-  });
+function openLog(objects: Objects, options: Partial<FrameLogOptions<string>> = {}): FrameLog<string> {
+  return createFrameLog({ objects, prefix: PREFIX, codec: JSON_CODEC, minAgeMs: 0, ...options });
 }
 
 const append = (log: FrameLog<string>, part: string): ReturnType<FrameLog<string>['change']> =>
@@ -58,6 +53,60 @@ test('a change that returns nothing, or throws, writes nothing', async () => {
   expect(await log.newest()).toBeUndefined();
 });
 
+test('an entry that no reader would take is refused, and nothing is written', async () => {
+  const objects = createMemoryObjects();
+  const encode = (): Uint8Array => new Uint8Array(128 * 1024 * 1024 + 1);
+  await append(openLog(objects), 'a');
+  const change = append(openLog(objects, { codec: { ...JSON_CODEC, encode } }), 'b');
+  await expect(change).rejects.toMatchObject({ code: 'payload_too_large', hint: expect.any(String) });
+  expect(await openLog(objects).newest()).toMatchObject({ number: 0, state: 'a' });
+});
+
+describe('a change that takes more than a minute', () => {
+  const clock = createVirtualClock();
+
+  function openSlow(objects: Objects, meanwhile: (run: number) => Promise<unknown>) {
+    let runs = 0;
+    const log = openLog(objects, { clock });
+    const changed = clock.run(
+      log.change(async (now) => {
+        await clock.sleep(61_000);
+        await meanwhile((runs += 1));
+        return `${now ?? ''}slow`;
+      }),
+    );
+    return { changed, runs: () => runs };
+  }
+
+  test.each([
+    ['an empty log', '', 0],
+    ['a log', 'a', 1],
+  ])('is appended to %s without a second run if no other process changed it', async (_, before, number) => {
+    const objects = createMemoryObjects();
+    if (before !== '') await append(openLog(objects), before);
+    const { changed, runs } = openSlow(objects, async () => {});
+    expect(await changed).toMatchObject({ number, state: `${before}slow` });
+    expect(runs()).toBe(1);
+  });
+
+  test('runs again if another process was faster', async () => {
+    const objects = createMemoryObjects();
+    const { changed } = openSlow(objects, async (run) => run === 1 && append(openLog(objects), 'fast '));
+    expect(await changed).toMatchObject({ number: 1, state: 'fast slow' });
+  });
+
+  test('fails if others are always faster, and writes nothing', async () => {
+    const objects = createMemoryObjects();
+    const { changed, runs } = openSlow(objects, () => append(openLog(objects), 'fast '));
+    await expect(changed).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'The change takes more than a minute, and the frame was changed by others each time.',
+    });
+    expect(runs()).toBe(3);
+    expect((await openLog(objects).newest())?.state).toBe('fast fast fast ');
+  });
+});
+
 test('a trim leaves the newest entries, and a process that knew an old one reads the newest', async () => {
   const objects = createMemoryObjects();
   const [log, other] = [openLog(objects), openLog(objects)];
@@ -70,6 +119,57 @@ test('a trim leaves the newest entries, and a process that knew an old one reads
   expect(keys).toEqual([7, 8, 9].map(keyOf));
   expect(await other.newest()).toMatchObject({ number: 9 });
   expect(await append(openLog(objects), 'c')).toMatchObject({ number: 10 });
+});
+
+describe('entries younger than the minimum age, by the clock of the home, stay', () => {
+  const MINUTE = 60_000;
+
+  test.each([
+    ['if all are young', [0, 1, 2, 3], {}, [0, 1, 2, 3]],
+    ['but not older ones', [0, 1, 30, 31, 32], {}, [2, 3, 4]],
+    ['and all after one that is young', [10, 0, 0, 39], {}, [0, 1, 2, 3]],
+    ['with another minimum', [0, 1, 2, 3], { minAgeMs: 2 * MINUTE }, [2, 3]],
+  ])('%s', async (_, minutes, options, kept) => {
+    let now = 0;
+    const objects = createMemoryObjects(() => now);
+    const log = createFrameLog({ objects, prefix: PREFIX, codec: JSON_CODEC, ...options });
+    for (const minute of minutes) {
+      now = minute * MINUTE;
+      await append(log, 'a');
+    }
+    await log.trim(1);
+    const keys = [];
+    for await (const key of objects.list(PREFIX)) keys.push(key);
+    expect(keys).toEqual(kept.map(keyOf));
+  });
+});
+
+test('a request that arrives again after its entry was removed misleads no reader, if tags tell seconds apart', async () => {
+  let now = 0;
+  const objects = withCoarseTags(
+    createMemoryObjects(() => now),
+    1000,
+  );
+  const requests: (readonly [key: string, body: Uint8Array])[] = [];
+  const recorded: Objects = {
+    ...objects,
+    async create(key, body) {
+      if (body instanceof Uint8Array) requests.push([key, body]);
+      return objects.create(key, body);
+    },
+  };
+  const writer = openLog(recorded, { minAgeMs: 1000 });
+  const reader = openLog(objects);
+  for (const part of ['a', 'b']) await append(writer, part);
+  expect(await reader.newest()).toMatchObject({ number: 1 });
+  for (const part of ['c', 'd', 'e']) {
+    now += 500;
+    await append(writer, part);
+  }
+  await writer.trim(1);
+  const [, [key, body] = ['', new Uint8Array()]] = requests;
+  expect(await objects.create(key, body)).toBe(true);
+  expect(await reader.newest()).toMatchObject({ number: 4, state: 'abcde' });
 });
 
 test('an entry of a sleeping process under a used number is ignored', async () => {

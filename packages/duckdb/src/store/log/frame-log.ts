@@ -22,7 +22,7 @@ export interface FrameLog<State> {
     next: (now: State | undefined) => Promise<State | undefined>,
     signal?: AbortSignal,
   ): Promise<NumberedEntry<State> | undefined>;
-  /** Removes old entries, the oldest first, and leaves the newest. */
+  /** Removes old entries, the oldest first. The newest stay, and those younger than `minAgeMs`. */
   trim(keep: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -56,6 +56,12 @@ export interface FrameLogOptions<State> {
   readonly codec: EntryCodec<State>;
   /** How long to ask a home that does not answer. Default 10 s. */
   readonly deadlineMs?: number;
+  /**
+   * Only entries this much older than the newest are removed, by the clock of the home. Default 30 minutes: a bucket accepts a
+   * request up to 15 minutes after it was signed, and the same bytes created again within a second may have the same tag. For
+   * a directory, a few seconds are enough.
+   */
+  readonly minAgeMs?: number;
   /** Default: the monotonic clock of the process. */
   readonly clock?: { now(): number; sleep(ms: number): Promise<unknown> };
   /** For ids and for pauses. Default: real ones. */
@@ -68,11 +74,16 @@ const RECENT_IDS = 64;
 /** An entry lists the parts of a frame, and its schema has up to 64 MiB. */
 export const MAX_ENTRY_BYTES = 128 * 1024 * 1024;
 
-/** A change that took longer reads the log again: entries that others removed meanwhile may be missing. */
+/** After that the log is read again before an entry is created: others may have removed what was read. */
 const MAX_CHANGE_MS = 60_000;
+
+/** So often a change that takes that long is tried. */
+const MAX_SLOW_RUNS = 3;
 
 /** Each attempt waits for up to 0.1 s: the last one comes after some seconds. */
 const MAX_ATTEMPTS = 100;
+
+const MIN_AGE_MS = 30 * 60_000;
 
 const SYSTEM_CLOCK = { now: () => performance.now(), sleep };
 const SYSTEM_RANDOM = { id: randomUUID, number: Math.random };
@@ -104,6 +115,11 @@ function createEntryReader<State>({ objects, prefix, codec }: FrameLogOptions<St
 
   async function tagOf(number: number, signal?: AbortSignal): Promise<string | undefined> {
     return (await objects.stat(keyOf(number), signal))?.tag;
+  }
+
+  /** When an entry was created, by the clock of the home. */
+  async function timeOf(number: number, signal?: AbortSignal): Promise<number | undefined> {
+    return (await objects.stat(keyOf(number), signal))?.modified.getTime();
   }
 
   async function isThere({ entry, tag }: Seen<State>, signal?: AbortSignal): Promise<boolean> {
@@ -143,6 +159,7 @@ function createEntryReader<State>({ objects, prefix, codec }: FrameLogOptions<St
     keyOf,
     identityOf,
     tagOf,
+    timeOf,
     isThere,
     numbers,
     /** Makes an entry that is no stray the one that the next read begins with. */
@@ -168,7 +185,8 @@ function createEntryReader<State>({ objects, prefix, codec }: FrameLogOptions<St
 
 /** Opens a log. Nothing is read before the first call. */
 export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog<State> {
-  const { objects, codec, deadlineMs = 10_000, clock = SYSTEM_CLOCK, random = SYSTEM_RANDOM } = options;
+  const { objects, codec, deadlineMs = 10_000, minAgeMs = MIN_AGE_MS } = options;
+  const { clock = SYSTEM_CLOCK, random = SYSTEM_RANDOM } = options;
   const entries = createEntryReader(options);
 
   /** Repeats what may be done twice until there is an answer, or the time is over. */
@@ -188,6 +206,10 @@ export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog
     return clock.sleep((0.2 + 0.8 * random.number()) * ms);
   }
 
+  function readNewest(signal?: AbortSignal): Promise<Seen<State> | undefined> {
+    return patiently(clock.now() + deadlineMs, () => entries.newest(signal), signal);
+  }
+
   /**
    * Creates an entry on top of the one before. False: another process was faster. The answer of the home alone is never
    * trusted: a proxy may have sent the request twice, and a request that was on its way for long may meet a number that was
@@ -201,6 +223,8 @@ export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog
     const { number, ...content } = entry;
     const key = entries.keyOf(number);
     const bytes = codec.encode(content, before?.entry.state);
+    // No process could read it, or change the frame again.
+    if (bytes.length > MAX_ENTRY_BYTES) throw tooLarge(bytes.length);
     const end = clock.now() + deadlineMs;
     let isSent = false;
     for (;;) {
@@ -243,25 +267,37 @@ export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog
 
   return {
     async newest(signal) {
-      const end = clock.now() + deadlineMs;
-      return (await patiently(end, () => entries.newest(signal), signal))?.entry;
+      return (await readNewest(signal))?.entry;
     },
     async change(next, signal) {
+      let slowRuns = 0;
       for (let attempt = 1; ; attempt++) {
         const readAt = clock.now();
-        const before = await patiently(readAt + deadlineMs, () => entries.newest(signal), signal);
+        const before = await readNewest(signal);
         const state = await next(before?.entry.state);
         if (state === undefined) return undefined;
-        if (clock.now() - readAt <= MAX_CHANGE_MS) {
+        const isSlow = clock.now() - readAt > MAX_CHANGE_MS;
+        const last = isSlow ? await readNewest(signal) : before;
+        if (last?.entry.id === before?.entry.id) {
           const entry = entryAfter(before?.entry, random.id(), state);
           if (await append(entry, before, signal)) return entry;
         }
+        if (isSlow && (slowRuns += 1) === MAX_SLOW_RUNS) throw tooSlow();
         if (attempt === MAX_ATTEMPTS) throw tooManyChanges();
         await pause(10 * Math.min(attempt, 10));
       }
     },
     async trim(keep, signal) {
-      const old = (await entries.numbers(signal)).slice(0, -keep);
+      const numbers = await entries.numbers(signal);
+      const newest = await entries.timeOf(numbers.at(-1) ?? 0, signal);
+      const old: number[] = [];
+      for (const number of numbers.slice(0, -keep)) {
+        const time = await entries.timeOf(number, signal);
+        const isOld = newest !== undefined && newest - (time ?? 0) >= minAgeMs;
+        // Those after it stay as well: while an entry is there, the next one must be.
+        if (!isOld) break;
+        old.push(number);
+      }
       await objects.remove(old.map(entries.keyOf), signal);
     },
   };
@@ -270,6 +306,18 @@ export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog
 function entryAfter<State>(before: NumberedEntry<State> | undefined, id: string, state: State): NumberedEntry<State> {
   if (before === undefined) return { id, recent: [], state, number: 0 };
   return { id, recent: [before.id, ...before.recent].slice(0, RECENT_IDS), state, number: before.number + 1 };
+}
+
+function tooLarge(bytes: number): ServiceError {
+  const message = `The entry in the log of the frame would have ${bytes} bytes, more than ${MAX_ENTRY_BYTES}.`;
+  return new ServiceError('payload_too_large', message, { hint: 'Use fewer columns, or shorter names.' });
+}
+
+function tooSlow(): ServiceError {
+  const message = 'The change takes more than a minute, and the frame was changed by others each time.';
+  return new ServiceError('unavailable', message, {
+    hint: 'Retry when others change the frame less often, or make the change smaller.',
+  });
 }
 
 function tooManyChanges(): ServiceError {
