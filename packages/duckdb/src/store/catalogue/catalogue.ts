@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
 import { type FrameRef, type Handle, parseHandle } from '@svc/frames';
 import { createYield } from '@svc/frames/async';
 import { onceAtATime, readSmallFile, unlinkIfThere } from '@svc/objects/internal';
@@ -405,7 +406,10 @@ class LogCatalogue implements Catalogue {
   async #loadTenant({ slots, name }: TenantSlots): Promise<void> {
     const { isReadOnly, onProblem } = this.#options;
     const unknown = [...slots.values()].filter(({ known }) => isReadOnly || known === undefined);
+    // Reading a short log does not wait for the event loop.
+    const pause = createYield();
     await forEachConcurrently(unknown, async (slot) => {
+      await pause();
       // A frame that cannot be read must not hide the others.
       await this.#know(slot).catch((cause: unknown) => {
         if (!slot.isReported) onProblem({ kind: 'unreadable_frame', tenant: name, handle: slot.key, cause });
@@ -418,6 +422,7 @@ class LogCatalogue implements Catalogue {
   async #loadSlowly(): Promise<void> {
     for (const { slots } of this.#tenants.values()) {
       for (const slot of slots.values()) {
+        await setImmediate();
         if (this.#isSettling) return;
         // A request for the frame gets the error.
         await this.#know(slot).catch(() => {});

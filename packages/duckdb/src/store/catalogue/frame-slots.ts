@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { link, rename, rm } from 'node:fs/promises';
+import { link, mkdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import { createDirectoryObjects, type Objects, OutcomeUnknown } from '@svc/objects';
-import { makeDirectory, syncDirectory, unlinkIfThere } from '@svc/objects/internal';
+import { syncDirectory, unlinkIfThere } from '@svc/objects/internal';
 import type { PartSize } from '../../files/frame-files.ts';
 import { FRAME_CODEC, type FrameMove, type FrameState, type StoredPart } from '../log/frame-entry.ts';
 import { createFrameLog, entryName, type FrameLog } from '../log/frame-log.ts';
@@ -73,7 +73,8 @@ export function slotOf(tenant: TenantSlots, handle: string): Slot {
     key,
     path: join(tenant.folder.path, folder),
     // A log remembers its newest entry, with the names of all columns: too much for the slots of many frames.
-    log: () => createFrameLog({ objects: tenant.objects, prefix, codec: FRAME_CODEC }),
+    // No other process changes it.
+    log: () => createFrameLog({ objects: tenant.objects, prefix, codec: FRAME_CODEC, minAgeMs: 0 }),
     known: undefined,
     current: undefined,
     left: new Set(),
@@ -183,8 +184,8 @@ export async function placeParts(slot: Slot, version: string, next: readonly Nex
     return { path, size: part.size };
   });
   if (added.length > 0) {
-    // Also the folder of the log: flushing this one then serves both.
-    await makeDirectory(join(slot.path, LOG_FOLDER));
+    // The names of the folders are flushed with the entry.
+    await mkdir(join(slot.path, LOG_FOLDER), { recursive: true });
     await forEachConcurrently(added, ({ unfinishedPath, path }) => link(unfinishedPath, path));
     await syncDirectory(slot.path);
   }
