@@ -1,4 +1,4 @@
-import { link, mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, readFile, rename, symlink, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { parseHandle } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
@@ -118,6 +118,21 @@ describe('after a restart', () => {
     await store.close();
     expect(await rowsOf(await fixture.open({ now: () => 1 }), trades)).toHaveLength(2);
   });
+});
+
+test.each([
+  ['by some seconds goes, but for the newest 32 entries', 15, 32],
+  ['by less stays', 0, 64],
+])('of the log of a frame with 64 versions, what is older than the newest %s', async (_, seconds, entries) => {
+  const store = await fixture.open();
+  const log = join(fixture.folder, 'trades', '_delta_log');
+  const put = async (): Promise<unknown> => store.put(trades, longFrame(1));
+  for (let i = 0; i < 63; i++) await put();
+  const time = new Date(Date.now() - seconds * 1000);
+  for (const name of await readdir(log)) await utimes(join(log, name), time, time);
+  await put();
+  await store.close();
+  expect(await readdir(log)).toHaveLength(entries);
 });
 
 describe('a dropped frame', () => {

@@ -61,6 +61,9 @@ export function createTenantSlots(directory: string, name: string): TenantSlots 
   return { name, folder: createTenantFolder(path), objects, slots: new Map(), isClean: true, sorted: undefined };
 }
 
+/** Nothing is on its way to a directory for long. A busy frame has hundreds of entries in a second. */
+const MIN_AGE_MS = 10_000;
+
 /** Returns the slot of a handle, which is not read yet if it is new. It is not one of the tenant until it is added. */
 export function slotOf(tenant: TenantSlots, handle: string): Slot {
   const key = handle.toLowerCase();
@@ -73,7 +76,7 @@ export function slotOf(tenant: TenantSlots, handle: string): Slot {
     key,
     path: join(tenant.folder.path, folder),
     // A log remembers its newest entry, with the names of all columns: too much for the slots of many frames.
-    log: () => createFrameLog({ objects: tenant.objects, prefix, codec: FRAME_CODEC }),
+    log: () => createFrameLog({ objects: tenant.objects, prefix, codec: FRAME_CODEC, minAgeMs: MIN_AGE_MS }),
     known: undefined,
     current: undefined,
     left: new Set(),
