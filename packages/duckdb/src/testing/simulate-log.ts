@@ -85,10 +85,24 @@ async function simulateLog(world: LogWorld): Promise<Operation<Input, Parts>[]> 
   let ids = 0;
   const id = (): string => String((ids += 1));
 
+  const openLog = (objects: Objects): FrameLog<Parts> =>
+    createLog({
+      objects,
+      prefix: 'default/trades/_delta_log/',
+      codec: JSON_CODEC,
+      minAgeMs: tagMs,
+      deadlineMs: random() < 0.5 ? 200 : 10_000,
+      clock,
+      random: { id, number: random },
+    });
+
+  /** With few faults, so that entries go early; slow, so that others act while it removes them. */
+  const trimmer = openLog(withFaults(home, { clock, random, rate: 0.05, delayMs: 30 }));
+
   async function runLane(log: FrameLog<Parts>): Promise<void> {
     for (let call = 0; call < CALLS; call++) {
       const x = random();
-      if (x < 0.25) await log.trim(keep).catch(() => {});
+      if (x < 0.25) await (random() < 0.5 ? trimmer : log).trim(keep).catch(() => {});
       const kind = x < 0.5 ? 'append' : x < 0.6 ? 'put' : x < 0.65 ? 'drop' : 'read';
       const input = { kind, part: id() } as const;
       const start = clock.now();
@@ -101,15 +115,7 @@ async function simulateLog(world: LogWorld): Promise<Operation<Input, Parts>[]> 
   const lanes = Array.from({ length: PROCESSES }, () => {
     const faulty = withFaults(home, { clock, random, rate, lateMs: 300 + paceMs });
     const objects = real ? faulty : withFaults(faulty, { clock, random, rate: STOP_RATE, lateMs: STOP_MS });
-    const log = createLog<Parts>({
-      objects,
-      prefix: 'default/trades/_delta_log/',
-      codec: JSON_CODEC,
-      minAgeMs: tagMs,
-      deadlineMs: random() < 0.5 ? 200 : 10_000,
-      clock,
-      random: { id, number: random },
-    });
+    const log = openLog(objects);
     return Array.from({ length: LANES }, () => runLane(log));
   });
   await clock.run(Promise.all(lanes.flat()));

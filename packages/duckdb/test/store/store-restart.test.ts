@@ -120,6 +120,13 @@ describe('after a restart', () => {
   });
 });
 
+test('of the log of a frame with 64 versions, the newest 32 entries stay', async () => {
+  const store = await fixture.open();
+  for (let i = 0; i < 64; i++) await store.put(trades, longFrame(1));
+  await store.close();
+  expect(await readdir(join(fixture.folder, 'trades', '_delta_log'))).toHaveLength(32);
+});
+
 describe('a dropped frame', () => {
   test('leaves nothing behind', async () => {
     const store = await fixture.open();

@@ -15,7 +15,7 @@ describe('over a bad network, with processes that sleep', () => {
   test.each(RARE_MUTANTS)('worlds show that it is wrong if $name', { timeout: 300_000 }, async (mutant) => {
     const createLog = await loadMutant(mutant);
     let seed = 0;
-    while (seed < 1500 && (await isLinearizable(worldOf(seed, createLog)))) seed += 1;
-    expect(seed).toBeLessThan(1500);
+    while (seed < 2000 && (await isLinearizable(worldOf(seed, createLog)))) seed += 1;
+    expect(seed).toBeLessThan(2000);
   });
 });
