@@ -72,8 +72,8 @@ export function slotOf(tenant: TenantSlots, handle: string): Slot {
     tenant,
     key,
     path: join(tenant.folder.path, folder),
-    // A log remembers its newest entry, with the names of all columns: too much for the slots of many frames.
-    // No other process changes it.
+    // A log remembers its newest entry, with the names of all columns: too much for the slots of many frames. Old entries need
+    // no minimum age, as no other process writes to the directory.
     log: () => createFrameLog({ objects: tenant.objects, prefix, codec: FRAME_CODEC, minAgeMs: 0 }),
     known: undefined,
     current: undefined,
