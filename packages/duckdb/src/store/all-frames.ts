@@ -193,7 +193,7 @@ export interface FrameVerdict {
 
 /** Compares every stored frame with its checksums, one at a time. */
 export async function* verifyFrames(
-  { catalogue, reader, isReadOnly }: Pick<StoreParts, 'catalogue' | 'reader' | 'isReadOnly'>,
+  { catalogue, reader }: Pick<StoreParts, 'catalogue' | 'reader'>,
   signal?: AbortSignal,
 ): AsyncGenerator<FrameVerdict, void> {
   const options = { again: true, ...(signal && { signal }) };
@@ -215,8 +215,7 @@ export async function* verifyFrames(
       const cause = error instanceof Error ? error.cause : error;
       if (isDamage(cause)) return { path, state: 'damaged', cause };
       // The holder of the directory does not know about this reader, and may have removed the file meanwhile.
-      if (isReadOnly) await catalogue.rescan();
-      return catalogue.isCurrent(frame) ? { path, state: 'unreadable', cause } : undefined;
+      return (await catalogue.find(frame)) === frame ? { path, state: 'unreadable', cause } : undefined;
     } finally {
       catalogue.release(frame);
     }

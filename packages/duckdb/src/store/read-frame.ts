@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import type { FrameRef, FrameStream, OpenFrame, ReadOptions } from '@svc/frames';
 import { selectColumns } from '@svc/frames/columns';
 import type { RecordBatch } from 'apache-arrow';
@@ -5,7 +6,7 @@ import type { ReadPart } from '../files/frame-files.ts';
 import type { OpenDecodedFrame } from './derived/disk-tier.ts';
 import type { Filling } from './derived/hot-tier.ts';
 import type { StoreParts } from './store-parts.ts';
-import { type FrameContents, infoOf, type StoredFrame } from './catalogue/stored-frame.ts';
+import { type FrameContents, infoOf, pathsOf, type StoredFrame } from './catalogue/stored-frame.ts';
 
 /** A frame and its contents, pinned until it is released. */
 export interface AcquiredFrame {
@@ -24,6 +25,8 @@ export async function acquireFrame(parts: StoreParts, ref: FrameRef): Promise<Ac
     if (frame === undefined) return undefined;
     try {
       const describe = (): Promise<FrameContents> => reader.describe(frame);
+      // The holder of the directory may have removed the files since the entry was read.
+      if (isReadOnly) await Promise.all(pathsOf(frame).map((path) => stat(path)));
       return { frame, contents: await (frame.contents ? describe() : describing.first(describe)) };
     } catch (error) {
       catalogue.release(frame);

@@ -154,6 +154,19 @@ test('a frame with a missing part is a problem; the rest of it and all others ar
   expect(await withStore(restored, (again) => rowsOf(again, refOf('whole')))).toEqual([[0n]]);
 });
 
+test('a table of another program is a problem, and all frames are in the backup', async () => {
+  const store = await fixture.open();
+  await store.put(refOf('whole'), longFrame(1));
+  const log = join(fixture.folder, 'other', '_delta_log');
+  await mkdir(log, { recursive: true });
+  await writeFile(join(log, '00000000000000000000.json'), '{"commitInfo":{}}\n');
+  const { frames, problems } = await backUp();
+  expect({ frames, problems }).toEqual({
+    frames: 1,
+    problems: [expect.stringMatching(/^The frame "other" is not in the backup\. .* written by another program\.$/)],
+  });
+});
+
 test('a frame with a damaged entry keeps all of its files', async () => {
   const store = await fixture.open();
   await store.put(refOf('t'), longFrame(1));

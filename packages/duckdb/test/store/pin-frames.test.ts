@@ -18,8 +18,12 @@ beforeEach(async () => {
 
 afterEach(() => fixture.remove());
 
-/** Pins all frames; returns their handles and what is missing. Calls `change` when the folder is listed for the first time. */
-async function pinAll(change: () => Promise<unknown> = async () => {}, signal?: AbortSignal): Promise<string[]> {
+/** Pins all frames; returns their handles and what is missing. Calls `change` before the log of the frame at `at` is read. */
+async function pinAll(
+  change: () => Promise<unknown> = async () => {},
+  signal?: AbortSignal,
+  at = 'a',
+): Promise<string[]> {
   const tenant = createTenantSlots(fixture.directory, 'default');
   const { objects } = tenant;
   let isFirst = true;
@@ -29,7 +33,7 @@ async function pinAll(change: () => Promise<unknown> = async () => {}, signal?: 
     objects: {
       ...objects,
       async *list(...list: Parameters<typeof objects.list>) {
-        if (isFirst) {
+        if (isFirst && list[0].startsWith(`${at}/`)) {
           isFirst = false;
           await change();
         }
@@ -74,6 +78,14 @@ test.each<[string, (store: DurableStore) => Promise<unknown>, readonly string[]]
   ['dropped', (changed) => changed.drop(refOf('b')), ['a', 'c']],
 ])('a frame that is %s when the folders have been listed', async (_name, change, pinned) => {
   expect(await pinAll(() => change(store))).toEqual(pinned);
+});
+
+test('a frame that gets the handle of a dropped one, whose folder was looked at, is pinned', async () => {
+  const reader = await store.open(refOf('b'));
+  await store.drop(refOf('b'));
+  const rename = () => store.rename(refOf('c'), parseHandle('b'));
+  expect(await pinAll(rename, undefined, 'c')).toEqual(['a', 'b']);
+  reader?.close();
 });
 
 test('a missing file is reported, and the frame is pinned without it', async () => {

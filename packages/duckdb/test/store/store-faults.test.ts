@@ -121,6 +121,21 @@ describe('if the directory cannot be flushed', () => {
       expect([await rowsOf(again, trades), (await again.describe(trades))?.expires]).toEqual(found);
     },
   );
+
+  test('it is not known if a frame was created, and reads find what a restart does', { tags: ['slow'] }, async () => {
+    const store = await fixture.open();
+    await store.put(refOf('other'), longFrame(1));
+    await store.close();
+    const again = await fixture.open();
+    const restore = await failFlushes();
+    const putting = again.put(trades, longFrame(1));
+    await expect(putting).rejects.toThrow();
+    restore();
+    const found = await rowsOf(again, trades);
+    expect((await again.list('default')).some(({ handle }) => handle === 'trades')).toBe(found !== undefined);
+    await again.close();
+    expect(await rowsOf(await fixture.open(), trades)).toEqual(found);
+  });
 });
 
 test('a converted copy of a file of others goes when someone asks for the deleted file', async () => {

@@ -1,8 +1,8 @@
-import { link, mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import { cp, link, mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { parseHandle } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { DurableStore } from '../../src/store/durable-store.ts';
 import { FRAME_CODEC } from '../../src/store/log/frame-entry.ts';
 import type { StoreProblem } from '../../src/store/catalogue/store-problem.ts';
@@ -127,6 +127,76 @@ test('of the log of a frame with 64 versions, the newest 32 entries stay', async
   expect(await readdir(join(fixture.folder, 'trades', '_delta_log'))).toHaveLength(32);
 });
 
+test('of a log whose frame expires anew after each put, at most 64 entries stay', async () => {
+  const store = await fixture.open();
+  for (let i = 0; i < 60; i++) {
+    await store.put(trades, longFrame(1));
+    await store.expire(trades, 1000 + i);
+  }
+  await store.close();
+  expect((await readdir(join(fixture.folder, 'trades', '_delta_log'))).length).toBeLessThanOrEqual(64);
+});
+
+describe('what a process that was killed has left is removed', () => {
+  /** Copies the directory as it is now, and lists the frames of the copy. */
+  async function namesAfterKill(): Promise<readonly string[]> {
+    const copy = await createStoreFixture();
+    onTestFinished(() => copy.remove());
+    await cp(fixture.folder, copy.folder, { recursive: true });
+    const store = await copy.open();
+    await store.list('default');
+    await store.close();
+    return copy.names();
+  }
+
+  test('while a replaced version was being read', async () => {
+    const store = await fixture.open();
+    await store.put(trades, longFrame(1));
+    const frame = await store.open(trades);
+    const { info } = await store.put(trades, longFrame(2));
+    expect(await fixture.names()).toHaveLength(2);
+    expect(await namesAfterKill()).toEqual([`trades/${info.version}.parquet`]);
+    frame?.close();
+  });
+
+  test('while a dropped frame was being read', async () => {
+    const store = await fixture.open();
+    await store.put(trades, longFrame(1));
+    const frame = await store.open(trades);
+    await store.drop(trades);
+    expect(await fixture.names()).toHaveLength(1);
+    expect(await namesAfterKill()).toEqual([]);
+    frame?.close();
+  });
+
+  test('before the first entry of a frame', async () => {
+    const store = await fixture.open();
+    const { info } = await store.put(trades, longFrame(1));
+    await mkdir(join(fixture.folder, 'quotes', '_delta_log'), { recursive: true });
+    const [part = ''] = await fixture.parts('trades');
+    await link(part, join(fixture.folder, 'quotes', basename(part)));
+    expect(await namesAfterKill()).toEqual([`trades/${info.version}.parquet`]);
+  });
+});
+
+test('a handle that ends as unfinished files do is one like any other', async () => {
+  const store = await fixture.open();
+  await store.put(refOf('x.unfinished'), longFrame(2));
+  await store.close();
+  expect(await rowsOf(await fixture.open(), refOf('x.unfinished'))).toHaveLength(2);
+});
+
+test('a process that only reads sees a frame that was dropped and put again', async () => {
+  const store = await fixture.open();
+  await store.put(trades, longFrame(1));
+  const reader = await fixture.open({ isReadOnly: true, cacheBytes: 0 });
+  expect(await rowsOf(reader, trades)).toHaveLength(1);
+  await store.drop(trades);
+  await expect.poll(() => fixture.names()).toEqual([]);
+  await store.put(trades, longFrame(2));
+  expect(await rowsOf(reader, trades)).toHaveLength(2);
+});
+
 describe('a dropped frame', () => {
   test('leaves nothing behind', async () => {
     const store = await fixture.open();
@@ -231,7 +301,9 @@ test('a frame of format 1 whose file is damaged is reported, and taken over when
   const store = await fixture.open({ onProblem: (problem) => problems.push(problem) });
   expect(await listDescribed(store, { limit: 1 })).toMatchObject([{ handle: 'b' }]);
   expect(problems).toMatchObject([{ kind: 'damaged_frame', handle: 'a' }]);
-  expect(await store.open(refOf('a'))).toBeUndefined();
+  for (const change of [store.open(refOf('a')), store.put(refOf('a'), longFrame(1)), store.drop(refOf('a'))]) {
+    await expect(change).rejects.toMatchObject({ code: 'internal', message: expect.stringContaining('"a"') });
+  }
   await store.close();
   expect(await fixture.names()).toEqual([`a@${at(1)}.parquet`, `b/${at(1)}.parquet`]);
   await leaveVersion('restored', 3);

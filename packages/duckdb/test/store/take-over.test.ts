@@ -136,6 +136,16 @@ test('who only reads is refused until then, and changes nothing', async () => {
   expect(await readdir(folder)).toEqual(before);
 });
 
+test('who only reads is refused also if the takeover was interrupted', async () => {
+  await leaveAll();
+  await writeFile(join(directory, '.format'), '{"format":2,"taking_over":true}\n');
+  const error = { name: 'DirectoryFormatError' };
+  await expect(openStore(directory, { isReadOnly: true })).rejects.toMatchObject(error);
+  await expect(createBackup({ directory, destination: join(root, 'backup') })).rejects.toMatchObject(error);
+  expect(await contentsOf(directory)).toEqual(TAKEN_OVER);
+  await (await openStore(directory, { isReadOnly: true })).close();
+});
+
 test('a frame with a part that is missing stays as it is, is reported, and is taken over when the part is restored', async () => {
   const [first, second] = [
     await leaveRows(`many@${at(1)}.parquet`, [1]),
@@ -146,7 +156,9 @@ test('a frame with a part that is missing stays as it is, is reported, and is ta
   await rm(join(folder, `many@${at(2)}.part.parquet`));
   const problems: StoreProblem[] = [];
   const store = await openStore(directory, { onProblem: (problem: StoreProblem) => problems.push(problem) });
-  expect(await store.open(refOf('many'))).toBeUndefined();
+  for (const change of [store.open(refOf('many')), store.append(refOf('many'), longFrame(1))]) {
+    await expect(change).rejects.toMatchObject({ code: 'internal', message: expect.stringContaining('"many"') });
+  }
   await store.close();
   expect(problems).toMatchObject([{ kind: 'damaged_frame', handle: 'many' }]);
   await leaveRows(`many@${at(2)}.part.parquet`, [2]);

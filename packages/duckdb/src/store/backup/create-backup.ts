@@ -153,7 +153,7 @@ async function copyTenant(backup: Backup, tenant: TenantSlots, to: string): Prom
   for await (const group of pinFrames(tenant, backup.signal)) {
     try {
       for (const frame of group) await copyFrame(backup, frame, to);
-      frames += group.length;
+      frames += group.filter(({ problem }) => problem === undefined).length;
     } finally {
       await Promise.all(group.map(closeFiles));
     }
@@ -165,7 +165,9 @@ async function copyTenant(backup: Backup, tenant: TenantSlots, to: string): Prom
   return frames;
 }
 
-async function copyFrame(backup: Backup, { handle, files, missing }: PinnedFrame, to: string): Promise<void> {
+async function copyFrame(backup: Backup, { handle, files, missing, problem }: PinnedFrame, to: string): Promise<void> {
+  if (problem !== undefined)
+    backup.problems.push(`The frame ${JSON.stringify(handle)} is not in the backup. ${problem}`);
   const folders = new Set(files.map(({ name }) => dirname(join(backup.root, to, name))));
   for (const folder of folders) await makeDirectory(folder);
   await forEachFile(files, async ({ name, file }) => {

@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { ServiceError } from '@svc/errors';
 import { openRegular } from '@svc/objects/internal';
 import type { FrameState } from '../log/frame-entry.ts';
 import { listTenant, LOG_FOLDER, partsIn } from '../catalogue/frame-folders.ts';
@@ -12,6 +13,8 @@ export interface PinnedFrame {
   readonly files: readonly PinnedFile[];
   /** The paths of files that the version lists but that do not exist. */
   readonly missing: readonly string[];
+  /** Why there are no files. */
+  readonly problem?: string;
 }
 
 /** An open file. */
@@ -40,16 +43,17 @@ export async function* pinFrames(
   const done = new Set<string>();
   let group: PinnedFrame[] = [];
   try {
-    for (;;) {
+    // A frame may get the handle of a folder that had none when it was looked at, or of a new one. So all are looked at again
+    // until two rounds have found nothing.
+    for (let quiet = 0; quiet < 2; quiet += 1) {
       const { keys } = await listTenant(tenant.folder.path);
-      const rest = keys.filter((key) => !done.has(key));
-      // A frame may have got the handle of a folder that was not there when the last list was made.
-      if (rest.length === 0) break;
-      for (const key of rest) {
+      for (const key of keys) {
         signal?.throwIfAborted();
+        const pinned = done.has(key) ? undefined : await pin(slotOf(tenant, key));
+        if (pinned === undefined) continue;
         done.add(key);
-        const pinned = await pin(slotOf(tenant, key));
-        if (pinned !== undefined) group.push(pinned);
+        group.push(pinned);
+        quiet = -1;
         if (group.reduce((count, { files }) => count + files.length, 0) < MAX_OPEN_FILES) continue;
         yield group;
         group = [];
@@ -64,16 +68,21 @@ export async function* pinFrames(
 
 /** Opens the files of the newest version. Undefined: there is no frame. */
 async function pin(slot: Slot): Promise<PinnedFrame | undefined> {
-  let last: number | undefined;
+  let last: string | undefined;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    const state = await readSlot(slot, true);
-    const number = slot.known?.number;
-    if (state === undefined || number === undefined || (!state.rows && !state.damage)) return undefined;
-    const pinned = await openFiles(slot, number, state);
+    let newest: Awaited<ReturnType<typeof readSlot>>;
+    try {
+      newest = await readSlot(slot, true);
+    } catch (error) {
+      if (error instanceof ServiceError) return { handle: slot.key, files: [], missing: [], problem: error.message };
+      throw error;
+    }
+    if (newest === undefined || (!newest.state.rows && !newest.state.damage)) return undefined;
+    const pinned = await openFiles(slot, newest.number, newest.state);
     // A version that is still the newest one after a file of it was not found has lost that file.
-    if (pinned.missing.length === 0 || last === number) return pinned;
+    if (pinned.missing.length === 0 || last === newest.id) return pinned;
     await closeFiles(pinned);
-    last = number;
+    last = newest.id;
   }
   throw new BackupError(`The frame ${JSON.stringify(slot.key)} is replaced faster than it can be copied.`, {
     hint: 'Try again when there are fewer writes, or use a snapshot of the file system.',
@@ -84,7 +93,7 @@ async function openFiles(slot: Slot, number: number, { rows, handle }: FrameStat
   const folder = basename(slot.path);
   const entry = entryFile(slot, number);
   // A damaged entry may have listed any of the parts.
-  const parts = rows?.parts.map(({ file }) => file) ?? (await partsIn(slot.path));
+  const parts = rows?.parts.map(({ file }) => file) ?? partsIn(slot.path);
   const wanted = [
     { path: entry, name: `${folder}/${LOG_FOLDER}/${basename(entry)}` },
     ...parts.map((part) => ({ path: join(slot.path, part), name: `${folder}/${part}` })),

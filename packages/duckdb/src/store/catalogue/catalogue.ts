@@ -5,6 +5,7 @@ import { type FrameRef, type Handle, parseHandle } from '@svc/frames';
 import { createYield } from '@svc/frames/async';
 import { onceAtATime, readSmallFile, unlinkIfThere } from '@svc/objects/internal';
 import { schemaFromText, schemaText } from '../../types/stored-types.ts';
+import { deltaColumns } from '../log/delta-schema.ts';
 import { FRAME_CODEC, type FrameMove, type FrameState } from '../log/frame-entry.ts';
 import { MAX_ENTRY_BYTES } from '../log/frame-log.ts';
 import { checkTakenOver } from './directory-format.ts';
@@ -13,7 +14,9 @@ import { tenantOfFolder } from './frame-names.ts';
 import {
   appendTo,
   createTenantSlots,
+  endMove,
   entryFile,
+  knownOf,
   leave,
   type NextPart,
   placeParts,
@@ -25,9 +28,9 @@ import {
   slotOf,
   stateOf,
   storedParts,
-  sweepParts,
   type TenantSlots,
   UnknownChange,
+  unneededParts,
 } from './frame-slots.ts';
 import { takeOver } from './format-1/take-over.ts';
 import { type FrameVersions, timeOfVersion } from './frame-versions.ts';
@@ -171,7 +174,6 @@ class LogCatalogue implements Catalogue {
       if (name === undefined || !(await isFolder(entry, directory))) continue;
       const tenant = this.#tenantOf(name);
       const { keys, unfinished, isOld } = await listTenant(tenant.folder.path);
-      tenant.isClean = unfinished.length === 0 && !isOld;
       if (isOld && isReadOnly) await checkTakenOver(directory);
       if (isOld && !isReadOnly) {
         await takeOver(tenant, { files, onProblem });
@@ -274,7 +276,7 @@ class LogCatalogue implements Catalogue {
       await leave(slot, this.#options.versions.next(frame.version));
     } catch (error) {
       // Without a byte for an entry, the folder can still be renamed, unless it is in use.
-      if (!isFullDisk(error) || frame.readers > 0 || slot.left.size > 0) throw error;
+      if (!isFullDisk(error) || frame.readers > 0 || slot.left.size > 0 || slot.known?.from) throw error;
       await removeFolder(slot);
       slot.tenant.slots.delete(slot.key);
       slot.known = undefined;
@@ -298,10 +300,9 @@ class LogCatalogue implements Catalogue {
     // Synchronously: a reader finds the frame under exactly one of the handles.
     this.#makeCurrent(target, renamed, next);
     this.#forget(source, frame, { successor: renamed, isSame: true });
-    await leave(source, frame.version).catch(() => {
-      // The next read of the log completes the move.
-      source.known = undefined;
-    });
+    // If this fails, the next read of the log completes the move.
+    const last = await endMove(source, id).catch(() => undefined);
+    source.known = last && knownOf(last);
     return renamed;
   }
 
@@ -313,6 +314,7 @@ class LogCatalogue implements Catalogue {
     );
     this.#noteEntry(slot, frame);
     this.#setExpires(frame, expires);
+    this.#trimLater(slot);
   }
 
   acquire(frame: StoredFrame): void {
@@ -331,12 +333,15 @@ class LogCatalogue implements Catalogue {
     if (!this.#isLoading) this.#track(this.#loadSlowly());
     this.#isLoading = true;
     const time = now();
-    for (const frame of this.#expiring) {
-      if (!isExpired(frame, time)) continue;
-      // A second call does not start the drop again.
-      this.#expiring.delete(frame);
-      this.#begin(this.#slotOf(frame), () => this.#dropExpired(frame));
-    }
+    const expired = [...this.#expiring].filter((frame) => isExpired(frame, time));
+    // A second call does not start the drops again.
+    for (const frame of expired) this.#expiring.delete(frame);
+    const pause = createYield();
+    const drop = async (frame: StoredFrame): Promise<void> => {
+      await pause();
+      await this.#inTurn(this.#slotOf(frame), () => this.#dropExpired(frame));
+    };
+    this.#track(forEachConcurrently(expired, drop));
   }
 
   async settle(): Promise<void> {
@@ -362,6 +367,7 @@ class LogCatalogue implements Catalogue {
 
   /** Reads a log unless its newest entry is known: no other process changes it. */
   async #know(slot: Slot): Promise<void> {
+    if (slot.failure) throw slot.failure;
     // One at a time: an earlier entry must not come after a later one.
     if (this.#options.isReadOnly) await this.change(refOf(slot), () => this.#read(slot));
     else if (slot.known === undefined) await this.#readOnce(slot);
@@ -370,23 +376,28 @@ class LogCatalogue implements Catalogue {
   /** Reads the newest entry of a slot, and makes its frame the current one. */
   async #read(slot: Slot): Promise<void> {
     const { isReadOnly } = this.#options;
+    const newest = await readSlot(slot, isReadOnly);
+    // With many columns, each of these steps takes milliseconds.
+    await createYield()();
     const { known: before, current } = slot;
-    const state = await readSlot(slot, isReadOnly);
+    const known = knownOf(newest);
     slot.isReported = false;
-    if (before !== undefined && before.number === slot.known?.number) return;
-    // The next version leaves the files that a damaged entry has listed.
-    if (state?.damage) slot.isSwept = false;
-    const frame = state && this.#frameOf(slot, state);
+    if (before !== undefined && before.number === known.number && before.version === known.version) return;
+    const frame = newest && this.#frameOf(slot, newest.state);
+    // In one step: other requests take a known slot as it is.
+    slot.known = known;
     slot.current = frame;
     slot.tenant.sorted = undefined;
-    if (frame && state) {
+    if (frame && newest) {
       this.#noteEntry(slot, frame);
-      this.#setExpires(frame, state.expires);
+      this.#setExpires(frame, newest.state.expires);
     }
     if (current && current !== frame) this.#retire(slot, current, frame && { successor: frame });
-    if (isReadOnly || slot.known?.number === undefined) return;
+    if (isReadOnly || isDamaged(frame)) return;
     if (frame && !this.#isThere(frame)) this.#begin(slot, () => this.#dropExpired(frame));
-    if (frame === undefined || !slot.isSwept) this.#begin(slot, () => this.#clean(slot));
+    // Changes that an earlier process did not complete may have left parts.
+    if (!slot.isSwept) slot.isSwept = unneededParts(slot, this.#needed(slot)).length === 0;
+    if ((frame === undefined && newest !== undefined) || !slot.isSwept) this.#begin(slot, () => this.#clean(slot));
   }
 
   /** The frame of a state: the same one as before if only its expiry has changed. */
@@ -442,9 +453,14 @@ class LogCatalogue implements Catalogue {
 
   /** Starts background work on a slot. */
   #begin(slot: Slot, work: () => Promise<void>): void {
+    this.#track(this.#inTurn(slot, work));
+  }
+
+  async #inTurn(slot: Slot, work: () => Promise<void>): Promise<void> {
     const ref = refOf(slot);
-    const { onProblem } = this.#options;
-    this.#track(this.change(ref, work).catch((cause: unknown) => onProblem({ kind: 'not_removed', ...ref, cause })));
+    await this.change(ref, work).catch((cause: unknown) => {
+      this.#options.onProblem({ kind: 'not_removed', ...ref, cause });
+    });
   }
 
   #track(work: Promise<void>): void {
@@ -456,18 +472,34 @@ class LogCatalogue implements Catalogue {
   async #write(slot: Slot, handle: Handle, next: NextVersion, from?: FrameMove): Promise<StoredFrame> {
     const { version, expires, isSame, contents } = next;
     await this.#know(slot);
-    const { parts, added } = await placeParts(slot, version, next.parts);
+    // If its outcome is not known, the next read of the handle finds it.
+    addSlot(slot);
+    const pause = createYield();
     try {
+      const parts = await placeParts(slot, version, next.parts);
       const rows = { schema: schemaText(contents.schema), parts: storedParts(parts) };
-      const state = { handle, version, rows, expires, ...(isSame && { isSame }), ...(from && { from }) };
+      await pause();
+      const columns = await deltaColumns(contents.schema);
+      const state = { handle, version, rows, columns, expires, ...(isSame && { isSame }), ...(from && { from }) };
+      await pause();
       await appendTo(slot, (before) => stateOf(before, state));
+      const left = next.parts.flatMap((part) => ('path' in part ? [] : unlinkIfThere(part.unfinishedPath)));
+      await Promise.allSettled(left);
+      this.#trimLater(slot);
+      return newFrame(slot, { handle, version, parts, contents });
     } catch (error) {
-      // The entry may still appear.
-      if (!(error instanceof UnknownChange)) await Promise.allSettled(added.map(({ path }) => unlinkIfThere(path)));
+      slot.isSwept = false;
+      this.#begin(slot, () => this.#clean(slot));
       throw error;
     }
-    await Promise.allSettled(added.map(({ unfinishedPath }) => unlinkIfThere(unfinishedPath)));
-    return newFrame(slot, { handle, version, parts, contents });
+  }
+
+  /** Removes old entries of a log when there are twice as many as stay. */
+  #trimLater(slot: Slot): void {
+    const { number = 0 } = slot.known ?? {};
+    if (number + 1 - slot.trimmed < 2 * KEPT_ENTRIES) return;
+    slot.trimmed = number + 1 - KEPT_ENTRIES;
+    this.#begin(slot, () => slot.log().trim(KEPT_ENTRIES));
   }
 
   /** Makes a version of a slot the one that readers find. */
@@ -480,8 +512,6 @@ class LogCatalogue implements Catalogue {
     onCurrent?.();
     this.#options.kept.keep(frame, contents);
     if (replaced) this.#retire(slot, replaced, { successor: frame, isSame: isSame === true });
-    const count = (slot.known?.number ?? 0) + 1;
-    if (count % KEPT_ENTRIES === 0 && count > KEPT_ENTRIES) this.#begin(slot, () => slot.log().trim(KEPT_ENTRIES));
   }
 
   async #dropExpired(frame: StoredFrame): Promise<void> {
@@ -507,17 +537,23 @@ class LogCatalogue implements Catalogue {
     if (frame.readers === 0) this.#begin(slot, () => this.#clean(slot));
   }
 
+  /** The files of the current version and of old ones with readers. */
+  #needed({ current, left }: Slot): ReadonlySet<string> {
+    const pinned = [...left].filter(({ readers }) => readers > 0);
+    return new Set([...(current ? [current] : []), ...pinned].flatMap(pathsOf));
+  }
+
   /** Removes the files of old versions without readers, and parts that no version has. */
   async #clean(slot: Slot): Promise<void> {
     // It is not known which files are needed.
-    if (slot.known?.number === undefined || isDamaged(slot.current)) return;
+    if (slot.known === undefined || isDamaged(slot.current)) return;
     const free = [...slot.left].filter(({ readers }) => readers === 0);
-    const pinned = [...slot.left].filter(({ readers }) => readers > 0);
-    const needed = new Set([...(slot.current ? [slot.current] : []), ...pinned].flatMap(pathsOf));
-    if (!slot.isSwept) await sweepParts(slot, needed);
+    const needed = this.#needed(slot);
+    const unused = slot.isSwept
+      ? free.flatMap(pathsOf).filter((path) => !needed.has(path))
+      : unneededParts(slot, needed);
+    await forEachConcurrently([...new Set(unused)], unlinkIfThere);
     slot.isSwept = true;
-    const unused = new Set(free.flatMap(pathsOf).filter((path) => !needed.has(path)));
-    await forEachConcurrently([...unused], unlinkIfThere);
     for (const frame of free) slot.left.delete(frame);
     if (slot.current !== undefined || slot.left.size > 0) return;
     await removeLog(slot);

@@ -8,6 +8,7 @@ test.each([
   ['trades.csv', 'trades.csv@'],
   ['Trades.CSV.gz', 'trades.csv.gz@'],
   ['csv', 'csv'],
+  ['a.unfinished', 'a.unfinished@'],
 ])('the handle %s has the folder %s', (handle, folder) => {
   expect(folderOfHandle(handle)).toBe(folder);
   expect(handleOfFolder(folder)).toBe(handle.toLowerCase());

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Dirent } from 'node:fs';
+import { type Dirent, readdirSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '@svc/objects/internal';
@@ -12,11 +12,11 @@ export const LOG_FOLDER = '_delta_log';
 
 /**
  * The name of the folder of a frame: its handle in lower case. A handle such as `a.csv` gets an `@`: a file of that name in
- * the tenant's folder is a frame `a`.
+ * the tenant's folder is a frame `a`. So does `a.unfinished`, as objects have no such keys.
  */
 export function folderOfHandle(handle: string): string {
   const key = handle.toLowerCase();
-  return isForeignName(key) ? `${key}@` : key;
+  return isForeignName(key) || key.endsWith('.unfinished') ? `${key}@` : key;
 }
 
 /** The handle in lower case of the frame in a folder. Undefined: no frame has such a folder. */
@@ -36,9 +36,9 @@ export function partFileName(version: string): string {
 
 const PART = /^[0-7][0-9A-HJKMNP-TV-Z]{25}-[0-9a-f]{8}\.parquet$/;
 
-/** The names of the parts in a folder, needed or not. */
-export async function partsIn(folder: string): Promise<readonly string[]> {
-  return (await entriesOf(folder)).map(({ name }) => name).filter((name) => PART.test(name));
+/** The names of the parts in a folder, needed or not. Synchronous: that of every frame is looked at once. */
+export function partsIn(folder: string): readonly string[] {
+  return readdirSync(folder).filter((name) => PART.test(name));
 }
 
 /** What a tenant's folder has. */
@@ -60,7 +60,7 @@ export async function listTenant(folder: string): Promise<TenantEntries> {
     const key = handleOfFolder(entry.name);
     if (parseOldName(entry.name) !== undefined) isOld = true;
     else if (parseFileName(entry.name).kind === 'unfinished') unfinished.push(join(folder, entry.name));
-    else if (key !== undefined && (await isFolder(entry, folder))) keys.push(key);
+    else if (key !== undefined && entry.isDirectory()) keys.push(key);
   }
   return { keys, unfinished, isOld };
 }

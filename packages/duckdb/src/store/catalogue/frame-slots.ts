@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { link, mkdir, rename, rm } from 'node:fs/promises';
+import { existsSync, lstatSync } from 'node:fs';
+import { link, mkdir, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import { createDirectoryObjects, type Objects, OutcomeUnknown } from '@svc/objects';
-import { syncDirectory, unlinkIfThere } from '@svc/objects/internal';
+import { syncDirectory } from '@svc/objects/internal';
 import type { PartSize } from '../../files/frame-files.ts';
 import { FRAME_CODEC, type FrameMove, type FrameState, type StoredPart } from '../log/frame-entry.ts';
-import { createFrameLog, entryName, type FrameLog } from '../log/frame-log.ts';
+import { createFrameLog, entryName, type FrameLog, type NumberedEntry } from '../log/frame-log.ts';
 import { folderOfHandle, LOG_FOLDER, partFileName, partsIn } from './frame-folders.ts';
 import { folderOfTenant } from './frame-names.ts';
 import type { SizedPart, StoredFrame } from './stored-frame.ts';
-import { createTenantFolder, forEachConcurrently, type TenantFolder } from './tenant-folder.ts';
+import { createTenantFolder, type TenantFolder } from './tenant-folder.ts';
 
 /** A tenant, and the frames that its folder has. */
 export interface TenantSlots {
@@ -20,8 +21,6 @@ export interface TenantSlots {
   readonly objects: Objects;
   /** By handle in lower case: two handles of a tenant never differ only in case. */
   readonly slots: Map<string, Slot>;
-  /** False: an earlier process died among changes. */
-  isClean: boolean;
   /** The frames sorted by handle; undefined after a change. */
   sorted: readonly StoredFrame[] | undefined;
 }
@@ -38,10 +37,14 @@ export interface Slot {
   current: StoredFrame | undefined;
   /** Replaced or dropped versions. Their files are removed when they have no readers. */
   readonly left: Set<StoredFrame>;
-  /** False: the folder may have parts of changes that an earlier process did not complete. */
+  /** False: the folder may have parts of changes that were not completed. */
   isSwept: boolean;
+  /** The number of the newest entry when old ones were removed. */
+  trimmed: number;
   /** True if a problem with the log was reported. */
   isReported: boolean;
+  /** Why the frame can neither be read nor changed: an operator has to repair files of an earlier format. */
+  failure: ServiceError | undefined;
 }
 
 /** What must be known of the newest entry of a log to create the next one. */
@@ -58,7 +61,7 @@ export interface KnownEntry {
 export function createTenantSlots(directory: string, name: string): TenantSlots {
   const path = join(directory, folderOfTenant(name));
   const objects = createDirectoryObjects(path);
-  return { name, folder: createTenantFolder(path), objects, slots: new Map(), isClean: true, sorted: undefined };
+  return { name, folder: createTenantFolder(path), objects, slots: new Map(), sorted: undefined };
 }
 
 /** Returns the slot of a handle, which is not read yet if it is new. It is not one of the tenant until it is added. */
@@ -78,8 +81,10 @@ export function slotOf(tenant: TenantSlots, handle: string): Slot {
     known: undefined,
     current: undefined,
     left: new Set(),
-    isSwept: tenant.isClean,
+    isSwept: false,
+    trimmed: 0,
     isReported: false,
+    failure: undefined,
   };
 }
 
@@ -88,17 +93,18 @@ export function entryFile({ path }: Slot, number: number): string {
   return join(path, LOG_FOLDER, entryName(number));
 }
 
-/** The newest state of a slot, as `appendTo` would change it. Undefined: the log has no entry. */
-export async function readSlot(slot: Slot, isReadOnly: boolean): Promise<FrameState | undefined> {
+/** The newest entry of a slot, once a move that has decided is complete. Undefined: the log has none. */
+export async function readSlot(slot: Slot, isReadOnly: boolean): Promise<NumberedEntry<FrameState> | undefined> {
   const newest = await slot.log().newest();
-  if (newest === undefined) {
-    slot.known = { number: undefined, version: '', from: undefined };
-    return undefined;
-  }
-  const { number, state } = newest;
-  slot.known = { number, version: state.version, from: state.from };
-  if (state.moving === undefined || !(await hasArrived(slot, state.moving))) return state;
-  return isReadOnly ? withoutRows(state, state.version) : leave(slot, state.version);
+  const moving = newest?.state.moving;
+  if (newest === undefined || moving === undefined || !(await hasArrived(slot, moving))) return newest;
+  if (isReadOnly) return { ...newest, state: withoutRows(newest.state, newest.state.version) };
+  return (await endMove(slot, moving.id)) ?? slot.log().newest();
+}
+
+/** What must be known of the newest entry of a slot to create the next one. */
+export function knownOf(newest: NumberedEntry<FrameState> | undefined): KnownEntry {
+  return { number: newest?.number, version: newest?.state.version ?? '', from: newest?.state.from };
 }
 
 /** True if the frame of a slot has moved to the other handle. */
@@ -106,7 +112,12 @@ async function hasArrived({ tenant }: Slot, { handle, id }: FrameMove): Promise<
   return (await slotOf(tenant, handle).log().newest())?.state.from?.id === id;
 }
 
-/** The last step of a move, and a drop: the frame has no rows from now on. */
+/** The last step of a move. Undefined: another change came first. */
+export function endMove(slot: Slot, id: string): Promise<NumberedEntry<FrameState> | undefined> {
+  return slot.log().change(async (now) => (now?.moving?.id === id ? withoutRows(now, now.version) : undefined));
+}
+
+/** Drops a frame: it has no rows from now on. */
 export function leave(slot: Slot, version: string): Promise<FrameState> {
   return appendTo(slot, (now) => now && withoutRows(now, version));
 }
@@ -125,18 +136,20 @@ export async function appendTo(
 ): Promise<FrameState> {
   const { version = '', from } = slot.known ?? {};
   // The next state does not say where the frame came from: the other log must say before that it has left.
-  if (from) await readSlot({ ...slotOf(slot.tenant, from.handle), known: undefined }, false);
+  if (from) await readSlot(slotOf(slot.tenant, from.handle), false);
   try {
     const entry = await slot.log().change(async (now) => {
       if ((now?.version ?? '') !== version) throw changedByOthers(slot);
       return next(now);
     });
     if (entry === undefined) throw changedByOthers(slot);
-    slot.known = { number: entry.number, version: entry.state.version, from: entry.state.from };
+    slot.known = knownOf(entry);
     return entry.state;
   } catch (error) {
     if (!(error instanceof OutcomeUnknown)) throw error;
+    // The next read finds out, and also which parts are needed.
     slot.known = undefined;
+    slot.isSwept = false;
     throw new UnknownChange(slot, error);
   }
 }
@@ -164,32 +177,36 @@ export interface StagedPart {
   readonly size: PartSize;
 }
 
-/** The parts of a version. */
-export interface PlacedParts {
-  readonly parts: readonly SizedPart[];
-  /** The new ones: their former names, and those in the folder. */
-  readonly added: readonly { readonly unfinishedPath: string; readonly path: string }[];
+/**
+ * Gives the new parts of a version names in the folder of the frame, durably. No reader looks there before an entry names
+ * them; without one, the next clean-up removes them. A part keeps its former name, too.
+ */
+export async function placeParts(
+  slot: Slot,
+  version: string,
+  next: readonly NextPart[],
+): Promise<readonly SizedPart[]> {
+  // Files behind a link are not ours.
+  const found = lstatSync(slot.path, { throwIfNoEntry: false });
+  if (found !== undefined && !found.isDirectory()) throw notAFolder(slot);
+  // The names of the folders are flushed with the entry.
+  await mkdir(join(slot.path, LOG_FOLDER), { recursive: true });
+  const parts: SizedPart[] = [];
+  for (const part of next) {
+    if ('path' in part) parts.push(part);
+    else {
+      const path = join(slot.path, partFileName(version));
+      await link(part.unfinishedPath, path);
+      parts.push({ path, size: part.size });
+    }
+  }
+  await syncDirectory(slot.path);
+  return parts;
 }
 
-/**
- * Gives the new parts of a version names in the folder of the frame, durably; no reader looks there before an entry names
- * them. They keep their former names until then: these show the next start that parts without an entry may be there.
- */
-export async function placeParts(slot: Slot, version: string, next: readonly NextPart[]): Promise<PlacedParts> {
-  const added: { readonly unfinishedPath: string; readonly path: string }[] = [];
-  const parts = next.map((part): SizedPart => {
-    if ('path' in part) return part;
-    const path = join(slot.path, partFileName(version));
-    added.push({ unfinishedPath: part.unfinishedPath, path });
-    return { path, size: part.size };
-  });
-  if (added.length > 0) {
-    // The names of the folders are flushed with the entry.
-    await mkdir(join(slot.path, LOG_FOLDER), { recursive: true });
-    await forEachConcurrently(added, ({ unfinishedPath, path }) => link(unfinishedPath, path));
-    await syncDirectory(slot.path);
-  }
-  return { parts, added };
+function notAFolder({ key, path }: Slot): ServiceError {
+  const message = `The frame ${quoted(key)} cannot be stored: ${basename(path)} is not a folder.`;
+  return new ServiceError('unavailable', message, { hint: 'Use another handle, or ask the operator to move it away.' });
 }
 
 /** The parts of a frame as its entry lists them. */
@@ -205,20 +222,20 @@ export function sizedPartsOf({ path }: Slot, parts: readonly StoredPart[]): read
   return parts.map(({ file, size }) => ({ path: join(path, file), size }));
 }
 
-/** Removes the parts in the folder of a slot that nothing needs. */
-export async function sweepParts({ path }: Slot, needed: ReadonlySet<string>): Promise<void> {
-  const names = (await partsIn(path)).map((name) => join(path, name));
-  await forEachConcurrently(
-    names.filter((name) => !needed.has(name)),
-    unlinkIfThere,
-  );
+/** The parts in the folder of a slot that nothing needs. Without a log, the folder is not ours. */
+export function unneededParts({ path }: Slot, needed: ReadonlySet<string>): readonly string[] {
+  if (!existsSync(join(path, LOG_FOLDER))) return [];
+  return partsIn(path)
+    .map((name) => join(path, name))
+    .filter((part) => !needed.has(part));
 }
 
-/** Removes the log of a frame that was dropped, the newest entry last, and then the folder. */
+/** Removes the log of a frame that was dropped, the newest entry last, and then the folder if it is empty. */
 export async function removeLog({ tenant, path }: Slot): Promise<void> {
   const keys: string[] = [];
   for await (const key of tenant.objects.list(`${basename(path)}/${LOG_FOLDER}/`)) keys.push(key);
   await tenant.objects.remove(keys);
+  for (const folder of [join(path, LOG_FOLDER), path]) await rmdir(folder).catch(() => {});
 }
 
 /** Removes the folder of a frame at once, without a byte of space. Its name shows the next start that it is to go. */
@@ -232,7 +249,8 @@ export async function removeFolder({ tenant, path }: Slot): Promise<void> {
 /** The state of a new version. */
 export function stateOf(
   now: FrameState | undefined,
-  next: Pick<FrameState, 'expires' | 'handle' | 'rows' | 'version'> & Partial<Pick<FrameState, 'from' | 'isSame'>>,
+  next: Pick<FrameState, 'expires' | 'handle' | 'rows' | 'version'> &
+    Partial<Pick<FrameState, 'columns' | 'from' | 'isSame'>>,
 ): FrameState {
   return { table: now?.table ?? randomUUID(), ...next };
 }

@@ -17,6 +17,8 @@ export interface FrameState {
   readonly table: string;
   /** Undefined: the frame was dropped. */
   readonly rows: StoredRows | undefined;
+  /** See `deltaColumns`. Not stored as such; default: taken from the schema. */
+  readonly columns?: DeltaStruct | undefined;
   readonly expires: Date | null;
   /** The rows are those of the version before, in the same order: it was merged, or its expiry changed. */
   readonly isSame?: true;
@@ -147,13 +149,13 @@ function tableActions(state: FrameState, before: FrameState | undefined): readon
   const hasLocal = hasLocalTimes(columns);
   const protocol = hasLocal ? LOCAL_TIMES_PROTOCOL : PROTOCOL;
   // It is never lowered: readers of older versions of the table need what it says.
-  const isNeeded = before === undefined || (hasLocal && !hasLocalTimes(columnsOf(before)));
-  return [...(isNeeded ? [{ protocol }] : []), metaData(state, columns)];
+  return [...(before === undefined || hasLocal ? [{ protocol }] : []), metaData(state, columns)];
 }
 
 /** A dropped frame has no columns. */
-function columnsOf({ rows }: FrameState): DeltaStruct {
-  return rows === undefined ? { type: 'struct', fields: [] } : deltaSchema(schemaFromText(rows.schema));
+function columnsOf({ rows, columns }: FrameState): DeltaStruct {
+  if (rows === undefined) return { type: 'struct', fields: [] };
+  return columns ?? deltaSchema(schemaFromText(rows.schema));
 }
 
 function metaData({ table, handle, version }: FrameState, columns: DeltaStruct): object {

@@ -1,9 +1,20 @@
 import { stat } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { hasCode } from '@svc/objects/internal';
 import type { FrameFiles } from '../../../files/frame-files.ts';
 import { schemaText } from '../../../types/stored-types.ts';
-import { appendTo, placeParts, readSlot, slotOf, stateOf, storedParts, type TenantSlots } from '../frame-slots.ts';
+import {
+  appendTo,
+  knownOf,
+  placeParts,
+  readSlot,
+  slotOf,
+  stateOf,
+  storedParts,
+  type TenantSlots,
+} from '../frame-slots.ts';
+import { isDamage } from '../../store-errors.ts';
 import type { StoreProblem } from '../store-problem.ts';
 import { forEachConcurrently } from '../tenant-folder.ts';
 import type { ListedRows } from '../stored-frame.ts';
@@ -53,20 +64,30 @@ async function takeOverFrame(
 ): Promise<boolean> {
   const { handle, version } = name;
   const slot = slotOf(tenant, handle);
-  const known = await readSlot(slot, false);
-  if (known !== undefined && known.version >= version) return true;
   try {
+    slot.known = knownOf(await readSlot(slot, false));
+    if (slot.known.version >= version) return true;
     const { parts, schema } = await manifestOf(tenant, name, files);
     const staged = parts.map(({ path, size }) => ({ unfinishedPath: path, size }));
-    const placed = await placeParts(slot, version, staged);
-    const rows = { schema, parts: storedParts(placed.parts) };
+    const rows = { schema, parts: storedParts(await placeParts(slot, version, staged)) };
     await appendTo(slot, (before) => stateOf(before, { handle, version, rows, expires }));
     return true;
   } catch (cause) {
-    if (!(cause instanceof ServiceError) && !hasCode(cause, 'ENOENT')) throw cause;
+    if (!isDamage(cause) && !hasCode(cause, 'ENOENT')) throw cause;
     onProblem({ kind: 'damaged_frame', tenant: tenant.name, handle, cause });
+    // A new frame with this handle would take the place of the files.
+    slot.failure = notTakenOver(handle, cause);
+    tenant.slots.set(slot.key, slot);
     return false;
   }
+}
+
+function notTakenOver(handle: string, cause: unknown): ServiceError {
+  const message = `The frame ${quoted(handle)} cannot be read: its files of an earlier format are missing or damaged.`;
+  return new ServiceError('internal', message, {
+    hint: 'Ask the operator to restore them, or to remove them, and to start the server again.',
+    cause,
+  });
 }
 
 /** The parts of a version, which is one file or has a manifest. */
