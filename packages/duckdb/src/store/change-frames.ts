@@ -37,7 +37,8 @@ export async function dropFrame(parts: StoreParts, ref: FrameRef): Promise<boole
 }
 
 /**
- * Gives a frame another handle. Its files get second names: no rows are copied, and readers go on with the first names. Undefined if there is no such frame.
+ * Gives a frame another handle. Its files get second names: no rows are copied, and readers go on with the first names.
+ * Undefined if there is no such frame.
  */
 export async function renameFrame(parts: StoreParts, ref: FrameRef, handle: Handle): Promise<FrameInfo | undefined> {
   const { catalogue, reader, hot, merger } = parts;

@@ -126,7 +126,7 @@ async function mergeRun(
       await catalogue.publish(current, { ...next, contents: contentsOfParts(contents.schema, parts) });
     });
   } finally {
-    // If it became a part it was renamed, and there is nothing to remove.
+    // Also if it became a part: that has another name.
     await folder.discard(unfinishedPath).catch(() => {});
   }
 }

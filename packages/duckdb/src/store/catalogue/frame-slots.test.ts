@@ -22,8 +22,13 @@ afterEach(() => rm(directory, { recursive: true }));
 const [V1, V2] = ['01M7EY6RV4XGCAW41JMB7D644V', '01M7EY6RV4XGCAW41JMB7D644W'];
 const rows = { schema: '', parts: [] };
 const stateOf = (handle: string, version: string, more: Partial<FrameState> = {}): FrameState => ({
-  ...{ handle: parseHandle(handle), version, table: 'table', rows, columns: { type: 'struct', fields: [] } },
-  ...{ expires: null, ...more },
+  handle: parseHandle(handle),
+  version,
+  table: 'table',
+  rows,
+  columns: { type: 'struct', fields: [] },
+  expires: null,
+  ...more,
 });
 const put = (slot: Slot, state: FrameState) => slot.log().change(async () => state);
 const move = (handle: string) => ({ handle: parseHandle(handle), id: 'move' });
