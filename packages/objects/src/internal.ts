@@ -17,7 +17,6 @@ export {
   type DirectorySync,
   freeDiskBytes,
   hasCode,
-  linkOrCopy,
   makeDirectory,
   onceAtATime,
   openRegular,

@@ -1,11 +1,10 @@
 import type { FrameInfo, FrameRef, Handle } from '@svc/frames';
 import { checkFree, checkOtherHandle, expiryOf } from '@svc/frames/store';
-import { linkOrCopy } from '@svc/objects/internal';
+import { hasCode } from '@svc/objects/internal';
 import type { StagedPart } from './catalogue/frame-slots.ts';
 import { infoOf, sizedParts, type StoredFrame } from './catalogue/stored-frame.ts';
-import { forEachConcurrently } from './catalogue/tenant-folder.ts';
 import { checkConditions } from './put-frame.ts';
-import { readOnlyFrame } from './store-errors.ts';
+import { missingFile, readOnlyFrame } from './store-errors.ts';
 import type { StoreParts } from './store-parts.ts';
 
 /** Changes when a frame expires. Undefined if there is no such frame. */
@@ -43,34 +42,24 @@ export async function dropFrame(parts: StoreParts, ref: FrameRef): Promise<boole
 export async function renameFrame(parts: StoreParts, ref: FrameRef, handle: Handle): Promise<FrameInfo | undefined> {
   const { catalogue, reader, hot, merger } = parts;
   const target = { tenant: ref.tenant, handle };
-  const folder = catalogue.folderOf(ref.tenant);
   return catalogue.changeBoth([ref, target], async () => {
     const frame = await changeable(parts, ref);
     if (frame === undefined) return undefined;
     checkOtherHandle(ref.handle, handle);
     checkFree(target, await checkConditions(parts, target, {}));
     const contents = await reader.describe(frame);
-    const links = sizedParts(frame, contents).map(({ path, size }) => {
-      const part: StagedPart = { unfinishedPath: folder.unfinishedPath(), size };
-      return { path, part };
+    const staged = sizedParts(frame, contents).map(({ path: from, size }): StagedPart => ({
+      from,
+      size,
+      isKept: true,
+    }));
+    await parts.checkLock();
+    const next = { version: catalogue.nextVersion(target), parts: staged, contents, expires: frame.expires };
+    const renamed = await catalogue.rename(frame, handle, next).catch((error: unknown) => {
+      throw hasCode(error, 'ENOENT') ? missingFile(ref.handle, error) : error;
     });
-    try {
-      await forEachConcurrently(links, ({ path, part }) => linkOrCopy(path, part.unfinishedPath));
-      await parts.checkLock();
-      const version = catalogue.nextVersion(target);
-      const staged = links.map(({ part }) => part);
-      const renamed = await catalogue.rename(frame, handle, {
-        version,
-        parts: staged,
-        contents,
-        expires: frame.expires,
-      });
-      merger.consider(renamed);
-      return infoOf(renamed, contents, hot.has(renamed));
-    } catch (error) {
-      await Promise.allSettled(links.map(({ part }) => folder.discard(part.unfinishedPath)));
-      throw error;
-    }
+    merger.consider(renamed);
+    return infoOf(renamed, contents, hot.has(renamed));
   });
 }
 

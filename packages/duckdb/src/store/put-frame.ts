@@ -194,7 +194,7 @@ export async function publishNew(
   const contents = contentsOf(written, written.fileBytes);
   const version = catalogue.nextVersion(ref);
   await checkLock();
-  const part = { unfinishedPath: path, size: written };
+  const part = { from: path, size: written };
   const frame = await catalogue.publish(ref, { version, parts: [part], contents, ...next });
   return { frame, info: infoOf(frame, contents, false) };
 }

@@ -1,10 +1,12 @@
 import { stat } from 'node:fs/promises';
+import { ServiceError } from '@svc/errors';
 import type { FrameRef, FrameStream, OpenFrame, ReadOptions } from '@svc/frames';
 import { selectColumns } from '@svc/frames/columns';
 import type { RecordBatch } from 'apache-arrow';
 import type { ReadPart } from '../files/frame-files.ts';
 import type { OpenDecodedFrame } from './derived/disk-tier.ts';
 import type { Filling } from './derived/hot-tier.ts';
+import { unreadableFrame } from './store-errors.ts';
 import type { StoreParts } from './store-parts.ts';
 import { type FrameContents, infoOf, pathsOf, type StoredFrame } from './catalogue/stored-frame.ts';
 
@@ -30,7 +32,8 @@ export async function acquireFrame(parts: StoreParts, ref: FrameRef): Promise<Ac
       return { frame, contents: await (frame.contents ? describe() : describing.first(describe)) };
     } catch (error) {
       catalogue.release(frame);
-      if (!isReadOnly || attempt === READ_ONLY_ATTEMPTS) throw error;
+      if (isReadOnly && attempt < READ_ONLY_ATTEMPTS) continue;
+      throw error instanceof ServiceError ? error : unreadableFrame(frame.handle, frame.isForeign, error);
     }
   }
 }

@@ -192,7 +192,7 @@ async function publishAccepted(
   const results: { readonly append: Append; readonly info: FrameInfo; readonly rowsWritten: number }[] = [];
   for (const { file, appends } of groups) {
     const { path, written } = file;
-    const next = [...listed, { unfinishedPath: path, size: written }];
+    const next = [...listed, { from: path, size: written }];
     contents = contentsOfParts(widened(contents.schema, written.schema), next);
     listed = next;
     for (const { append, added, version: own } of appends) {

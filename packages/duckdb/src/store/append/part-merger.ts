@@ -119,7 +119,7 @@ async function mergeRun(
       const at = listed.findIndex(({ path }) => path === run[0]?.path);
       if (!current || !contents || !run.every(({ path }, i) => listed[at + i]?.path === path)) return;
       const version = catalogue.nextVersion(current);
-      const merged: NextPart = { unfinishedPath, size: written };
+      const merged: NextPart = { from: unfinishedPath, size: written };
       const parts = [...listed.slice(0, at), merged, ...listed.slice(at + run.length)];
       await checkLock();
       const next = { version, parts, expires: current.expires, isSame: true } as const;

@@ -483,8 +483,8 @@ class LogCatalogue implements Catalogue {
       const state = { handle, version, rows, columns, expires, ...(isSame && { isSame }), ...(from && { from }) };
       await pause();
       await appendTo(slot, (before) => stateOf(before, state));
-      const left = next.parts.flatMap((part) => ('path' in part ? [] : unlinkIfThere(part.unfinishedPath)));
-      await Promise.allSettled(left);
+      const staged = next.parts.flatMap((part) => ('path' in part || part.isKept === true ? [] : part.from));
+      await Promise.allSettled(staged.map(unlinkIfThere));
       this.#trimLater(slot);
       return newFrame(slot, { handle, version, parts, contents });
     } catch (error) {

@@ -173,13 +173,15 @@ export type NextPart = SizedPart | StagedPart;
 
 /** A flushed file that becomes a part. */
 export interface StagedPart {
-  readonly unfinishedPath: string;
+  readonly from: string;
   readonly size: PartSize;
+  /** True if the file keeps its former name, too. */
+  readonly isKept?: true;
 }
 
 /**
  * Gives the new parts of a version names in the folder of the frame, durably. No reader looks there before an entry names
- * them; without one, the next clean-up removes them. A part keeps its former name, too.
+ * them; without one, the next clean-up removes them.
  */
 export async function placeParts(
   slot: Slot,
@@ -196,7 +198,7 @@ export async function placeParts(
     if ('path' in part) parts.push(part);
     else {
       const path = join(slot.path, partFileName(version));
-      await link(part.unfinishedPath, path);
+      await link(part.from, path);
       parts.push({ path, size: part.size });
     }
   }

@@ -68,7 +68,7 @@ async function takeOverFrame(
     slot.known = knownOf(await readSlot(slot, false));
     if (slot.known.version >= version) return true;
     const { parts, schema } = await manifestOf(tenant, name, files);
-    const staged = parts.map(({ path, size }) => ({ unfinishedPath: path, size }));
+    const staged = parts.map(({ path: from, size }) => ({ from, size }));
     const rows = { schema, parts: storedParts(await placeParts(slot, version, staged)) };
     await appendTo(slot, (before) => stateOf(before, { handle, version, rows, expires }));
     return true;
