@@ -1,4 +1,4 @@
-import { cp, link, mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import { cp, link, mkdir, readdir, readFile, rename, symlink, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { parseHandle } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
@@ -139,14 +139,17 @@ test('of a log whose frame expires anew after each put, at most 64 entries stay'
 
 describe('what a process that was killed has left is removed', () => {
   /** Copies the directory as it is now, and lists the frames of the copy. */
-  async function namesAfterKill(): Promise<readonly string[]> {
+  async function namesAfterKill(folders: readonly string[] = []): Promise<readonly string[]> {
     const copy = await createStoreFixture();
     onTestFinished(() => copy.remove());
-    await cp(fixture.folder, copy.folder, { recursive: true });
+    await cp(fixture.folder, copy.folder, { recursive: true, preserveTimestamps: true });
     const store = await copy.open();
     await store.list('default');
     await store.close();
-    return copy.names();
+    const inside = folders.map(async (name) =>
+      (await readdir(join(copy.folder, name))).map((file) => `${name}/${file}`),
+    );
+    return [...(await copy.names()), ...(await Promise.all(inside)).flat()];
   }
 
   test('while a replaced version was being read', async () => {
@@ -167,6 +170,18 @@ describe('what a process that was killed has left is removed', () => {
     expect(await fixture.names()).toHaveLength(1);
     expect(await namesAfterKill()).toEqual([]);
     frame?.close();
+  });
+
+  test('while an entry was being written', async () => {
+    const store = await fixture.open();
+    const { info } = await store.put(trades, longFrame(1));
+    const unfinished = join(fixture.folder, 'trades', '_delta_log', 'x.unfinished');
+    await writeFile(unfinished, '');
+    await utimes(unfinished, 1, 1);
+    expect(await namesAfterKill(['trades/_delta_log'])).toEqual([
+      `trades/${info.version}.parquet`,
+      'trades/_delta_log/00000000000000000000.json',
+    ]);
   });
 
   test('before the first entry of a frame', async () => {

@@ -30,7 +30,7 @@ import {
   storedParts,
   type TenantSlots,
   UnknownChange,
-  unneededParts,
+  unneededFiles,
 } from './frame-slots.ts';
 import { takeOver } from './format-1/take-over.ts';
 import { type FrameVersions, timeOfVersion } from './frame-versions.ts';
@@ -396,7 +396,7 @@ class LogCatalogue implements Catalogue {
     if (isReadOnly || isDamaged(frame)) return;
     if (frame && !this.#isThere(frame)) this.#begin(slot, () => this.#dropExpired(frame));
     // Changes that an earlier process did not complete may have left parts.
-    if (!slot.isSwept) slot.isSwept = unneededParts(slot, this.#needed(slot)).length === 0;
+    if (!slot.isSwept) slot.isSwept = unneededFiles(slot, this.#needed(slot)).length === 0;
     if ((frame === undefined && newest !== undefined) || !slot.isSwept) this.#begin(slot, () => this.#clean(slot));
   }
 
@@ -551,7 +551,7 @@ class LogCatalogue implements Catalogue {
     const needed = this.#needed(slot);
     const unused = slot.isSwept
       ? free.flatMap(pathsOf).filter((path) => !needed.has(path))
-      : unneededParts(slot, needed);
+      : unneededFiles(slot, needed);
     await forEachConcurrently([...new Set(unused)], unlinkIfThere);
     slot.isSwept = true;
     for (const frame of free) slot.left.delete(frame);

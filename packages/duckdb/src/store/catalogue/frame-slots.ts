@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, lstatSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { link, mkdir, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ServiceError } from '@svc/errors';
@@ -224,12 +224,19 @@ export function sizedPartsOf({ path }: Slot, parts: readonly StoredPart[]): read
   return parts.map(({ file, size }) => ({ path: join(path, file), size }));
 }
 
-/** The parts in the folder of a slot that nothing needs. Without a log, the folder is not ours. */
-export function unneededParts({ path }: Slot, needed: ReadonlySet<string>): readonly string[] {
-  if (!existsSync(join(path, LOG_FOLDER))) return [];
-  return partsIn(path)
-    .map((name) => join(path, name))
-    .filter((part) => !needed.has(part));
+/**
+ * The parts in the folder of a slot that nothing needs, and entries that a process before this one did not complete. Without a
+ * log, the folder is not ours.
+ */
+export function unneededFiles({ path }: Slot, needed: ReadonlySet<string>): readonly string[] {
+  const log = join(path, LOG_FOLDER);
+  if (!existsSync(log)) return [];
+  const parts = partsIn(path).map((name) => join(path, name));
+  const unfinished = readdirSync(log).filter((name) => name.endsWith('.unfinished'));
+  return [
+    ...parts.filter((part) => !needed.has(part)),
+    ...unfinished.map((name) => join(log, name)).filter((file) => statSync(file).mtimeMs < performance.timeOrigin),
+  ];
 }
 
 /** Removes the log of a frame that was dropped, the newest entry last, and then the folder if it is empty. */
