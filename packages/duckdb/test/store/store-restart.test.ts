@@ -172,12 +172,14 @@ describe('what a process that was killed has left is removed', () => {
     frame?.close();
   });
 
-  test('while an entry was being written', async () => {
+  test('between the parts and the entry of a version', async () => {
     const store = await fixture.open();
     const { info } = await store.put(trades, longFrame(1));
     const unfinished = join(fixture.folder, 'trades', '_delta_log', 'x.unfinished');
     await writeFile(unfinished, '');
     await utimes(unfinished, 1, 1);
+    const [part = ''] = await fixture.parts('trades');
+    await link(part, part.replace(/-[0-9a-f]{8}(?=\.parquet)/, '-00000000'));
     expect(await namesAfterKill(['trades/_delta_log'])).toEqual([
       `trades/${info.version}.parquet`,
       'trades/_delta_log/00000000000000000000.json',

@@ -29,8 +29,9 @@ import {
   stateOf,
   storedParts,
   type TenantSlots,
+  unfinishedEntries,
   UnknownChange,
-  unneededFiles,
+  unneededParts,
 } from './frame-slots.ts';
 import { takeOver } from './format-1/take-over.ts';
 import { type FrameVersions, timeOfVersion } from './frame-versions.ts';
@@ -396,7 +397,7 @@ class LogCatalogue implements Catalogue {
     if (isReadOnly || isDamaged(frame)) return;
     if (frame && !this.#isThere(frame)) this.#begin(slot, () => this.#dropExpired(frame));
     // Changes that an earlier process did not complete may have left parts.
-    if (!slot.isSwept) slot.isSwept = unneededFiles(slot, this.#needed(slot)).length === 0;
+    if (!slot.isSwept) slot.isSwept = unneededParts(slot, this.#needed(slot)).length === 0;
     if ((frame === undefined && newest !== undefined) || !slot.isSwept) this.#begin(slot, () => this.#clean(slot));
   }
 
@@ -551,7 +552,7 @@ class LogCatalogue implements Catalogue {
     const needed = this.#needed(slot);
     const unused = slot.isSwept
       ? free.flatMap(pathsOf).filter((path) => !needed.has(path))
-      : unneededFiles(slot, needed);
+      : [...unneededParts(slot, needed), ...unfinishedEntries(slot)];
     await forEachConcurrently([...new Set(unused)], unlinkIfThere);
     slot.isSwept = true;
     for (const frame of free) slot.left.delete(frame);

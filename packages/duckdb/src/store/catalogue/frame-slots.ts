@@ -9,7 +9,7 @@ import { syncDirectory } from '@svc/objects/internal';
 import type { PartSize } from '../../files/frame-files.ts';
 import { FRAME_CODEC, type FrameMove, type FrameState, type StoredPart } from '../log/frame-entry.ts';
 import { createFrameLog, entryName, type FrameLog, type NumberedEntry } from '../log/frame-log.ts';
-import { folderOfHandle, LOG_FOLDER, partFileName, partsIn } from './frame-folders.ts';
+import { filesIn, folderOfHandle, LOG_FOLDER, partFileName } from './frame-folders.ts';
 import { folderOfTenant } from './frame-names.ts';
 import type { SizedPart, StoredFrame } from './stored-frame.ts';
 import { createTenantFolder, type TenantFolder } from './tenant-folder.ts';
@@ -224,19 +224,17 @@ export function sizedPartsOf({ path }: Slot, parts: readonly StoredPart[]): read
   return parts.map(({ file, size }) => ({ path: join(path, file), size }));
 }
 
-/**
- * The parts in the folder of a slot that nothing needs, and entries that a process before this one did not complete. Without a
- * log, the folder is not ours.
- */
-export function unneededFiles({ path }: Slot, needed: ReadonlySet<string>): readonly string[] {
+/** The parts in the folder of a slot that nothing needs. Without a log, the folder is not ours. */
+export function unneededParts({ path }: Slot, needed: ReadonlySet<string>): readonly string[] {
+  const { parts, hasLog } = filesIn(path);
+  return hasLog ? parts.map((name) => join(path, name)).filter((part) => !needed.has(part)) : [];
+}
+
+/** The entries that a process before this one did not complete. */
+export function unfinishedEntries({ path }: Slot): readonly string[] {
   const log = join(path, LOG_FOLDER);
-  if (!existsSync(log)) return [];
-  const parts = partsIn(path).map((name) => join(path, name));
-  const unfinished = readdirSync(log).filter((name) => name.endsWith('.unfinished'));
-  return [
-    ...parts.filter((part) => !needed.has(part)),
-    ...unfinished.map((name) => join(log, name)).filter((file) => statSync(file).mtimeMs < performance.timeOrigin),
-  ];
+  const names = existsSync(log) ? readdirSync(log).filter((name) => name.endsWith('.unfinished')) : [];
+  return names.map((name) => join(log, name)).filter((file) => statSync(file).mtimeMs < performance.timeOrigin);
 }
 
 /** Removes the log of a frame that was dropped, the newest entry last, and then the folder if it is empty. */
