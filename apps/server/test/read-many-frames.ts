@@ -24,10 +24,9 @@ export async function readManyFrames({ frames, reads, cacheBytes }: ManyReads): 
   const ids = Float64Array.from({ length: ROWS }, (_, i) => Math.sin(i));
   const body = new Uint8Array(tableToIPC(tableFromArrays({ ids }), 'stream'));
   await server.fetch('/frames/first?fmt=arrow', { method: 'PUT', body });
-  const folder = join(directory, 'cold', 'default', 'first');
-  const file = readdirSync(folder).find((name) => name.endsWith('.parquet')) ?? '';
+  const [file = ''] = readdirSync(join(directory, 'cold', 'default'));
   for (let i = 0; i < frames; i++) {
-    copyFileSync(join(folder, file), join(directory, 'cold', `f${i}.parquet`));
+    copyFileSync(join(directory, 'cold', 'default', file), join(directory, 'cold', `f${i}.parquet`));
   }
   let most = 0;
   const sizes = new Set<number>();

@@ -17,6 +17,7 @@ export {
   type DirectorySync,
   freeDiskBytes,
   hasCode,
+  linkOrCopy,
   makeDirectory,
   onceAtATime,
   openRegular,

@@ -16,7 +16,13 @@ afterEach(() => fixture.remove());
 
 test('a directory gets the number of its format when it is opened for writing', async () => {
   await (await fixture.open()).close();
-  expect(await readFile(marker, 'utf8')).toBe('{"format":2}\n');
+  expect(await readFile(marker, 'utf8')).toBe('{"format":1}\n');
+});
+
+test('a process that died while it wrote the number does not keep the next one from starting', async () => {
+  await writeFile(join(fixture.directory, '.new.format'), '{"for');
+  await (await fixture.open()).close();
+  expect(await readFile(marker, 'utf8')).toBe('{"format":1}\n');
 });
 
 test('a directory without a number is opened as before, and gets one', async () => {
@@ -27,19 +33,19 @@ test('a directory without a number is opened as before, and gets one', async () 
   expect(await rowsOf(await fixture.open({ isReadOnly: true }), refOf('t'))).toHaveLength(2);
   await expect(readFile(marker)).rejects.toThrow('ENOENT');
   expect(await rowsOf(await fixture.open(), refOf('t'))).toHaveLength(2);
-  expect(await readFile(marker, 'utf8')).toBe('{"format":2}\n');
+  expect(await readFile(marker, 'utf8')).toBe('{"format":1}\n');
 });
 
 test.each([false, true])(
   'a directory of a later version is refused and not changed; read-only: %s',
   async (isReadOnly) => {
     await (await fixture.open()).close();
-    await writeFile(marker, '{"format":3,"since":"9.0.0"}\n');
+    await writeFile(marker, '{"format":2,"since":"9.0.0"}\n');
     await expect(fixture.open({ isReadOnly })).rejects.toMatchObject({
       name: 'DirectoryFormatError',
-      message: expect.stringMatching(/^A later version wrote .* it has format 3, and this one reads formats up to 2\./),
+      message: expect.stringMatching(/^A later version wrote .* it has format 2, and this one reads formats up to 1\./),
     });
-    expect(await readFile(marker, 'utf8')).toBe('{"format":3,"since":"9.0.0"}\n');
+    expect(await readFile(marker, 'utf8')).toBe('{"format":2,"since":"9.0.0"}\n');
   },
 );
 

@@ -1,4 +1,3 @@
-import { createYield } from '@svc/frames/async';
 import { childrenOf, keyAndValueOf, typeOf } from '@svc/frames/columns';
 import { DataType, DateUnit, type Field, Precision, type Schema, TimeUnit } from 'apache-arrow';
 import { fileSchema } from '../../types/stored-types.ts';
@@ -36,21 +35,6 @@ interface DeltaField {
 export function deltaSchema(schema: Schema): DeltaStruct {
   return structOf(fileSchema(schema).fields, (field) => deltaType(field));
 }
-
-/** Returns the same without keeping the event loop for long. */
-export async function deltaColumns(schema: Schema): Promise<DeltaStruct> {
-  const pause = createYield();
-  const { fields } = fileSchema(schema);
-  const known: DeltaField[] = [];
-  for (let at = 0; at < fields.length; at += FIELDS_AT_ONCE) {
-    await pause();
-    known.push(...structOf(fields.slice(at, at + FIELDS_AT_ONCE), deltaType).fields);
-  }
-  await pause();
-  return { type: 'struct', fields: known };
-}
-
-const FIELDS_AT_ONCE = 200;
 
 function structOf(fields: readonly Field[], typeIn: (field: Field) => DeltaType | undefined): DeltaStruct {
   const known = fields.flatMap((field): DeltaField[] => {
