@@ -8,14 +8,15 @@ import {
   type DirectorySync,
   hasCode,
   makeDirectory,
+  NO_LINKS,
   unlinkIfThere,
   writeFlushed,
 } from './durable-files.ts';
 import {
   checkKey,
   checkPrefix,
-  type FileBody,
   type GetOptions,
+  isFile,
   isKey,
   type ListOptions,
   type ObjectBody,
@@ -94,13 +95,6 @@ function pathOf(root: string, key: string): string {
   checkKey(key);
   return join(root, key);
 }
-
-function isFile(body: Uint8Array | FileBody): body is FileBody {
-  return 'path' in body;
-}
-
-/** What systems report if a file cannot have a second name. */
-const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV'];
 
 /** What systems report if they have not made a name. Anything else may come from a network, after it was made. */
 const REFUSALS = ['EACCES', 'EDQUOT', 'ELOOP', 'ENAMETOOLONG', 'ENOENT', 'ENOSPC', 'ENOTDIR', 'EROFS'];
@@ -273,10 +267,8 @@ async function* listFolder(root: string, prefix: string, options: ListOptions): 
 /** Removes a folder and its parents, as far as they are empty. */
 async function removeEmpty(root: string, folder: string): Promise<void> {
   for (let path = folder; ; path = dirname(path)) {
-    const isHome = path === '.';
-    if (!isHome && (await removeIfEmpty(join(root, path)))) continue;
     await sweep(join(root, path));
-    if (isHome || !(await removeIfEmpty(join(root, path)))) return;
+    if (path === '.' || !(await removeIfEmpty(join(root, path)))) return;
   }
 }
 

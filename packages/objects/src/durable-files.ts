@@ -136,7 +136,7 @@ export async function openRegular(path: string): Promise<FileHandle | undefined>
 }
 
 /** What systems report if a file cannot have another name: no hard links, too many of them, or another file system. */
-const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV'];
+export const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV'];
 
 /**
  * Gives a flushed, immutable file a second name: a hard link, or a flushed copy if the file system has no hard

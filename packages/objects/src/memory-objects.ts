@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { checkKey, checkPrefix, type Objects } from './objects.ts';
+import { checkKey, checkPrefix, isFile, type Objects } from './objects.ts';
 
 /** The objects of a program that keeps them in memory. */
 export function createMemoryObjects(now: () => number = Date.now): Objects {
@@ -23,7 +23,7 @@ export function createMemoryObjects(now: () => number = Date.now): Objects {
     },
     async create(key, body, signal) {
       checkKey(key);
-      const bytes = 'path' in body ? await readFile(body.path) : Uint8Array.from(body);
+      const bytes = isFile(body) ? await readFile(body.path) : Uint8Array.from(body);
       signal?.throwIfAborted();
       if (objects.has(key)) return false;
       created += 1;

@@ -48,6 +48,11 @@ export interface FileBody {
   readonly path: string;
 }
 
+/** True if the body of an object is a file. */
+export function isFile(body: Uint8Array | FileBody): body is FileBody {
+  return 'path' in body;
+}
+
 /** What is known of an object. */
 export interface ObjectStat {
   /**

@@ -7,8 +7,8 @@ import { Agent, type Dispatcher, request } from 'undici';
 import {
   checkKey,
   checkPrefix,
-  type FileBody,
   type GetOptions,
+  isFile,
   isKey,
   type ObjectBody,
   type Objects,
@@ -315,10 +315,6 @@ async function isAbsent(bucket: string, { statusCode, body }: Dispatcher.Respons
   const code = await errorCodeOf(body);
   if (statusCode === 404 && code === 'NoSuchKey') return true;
   throw refused(bucket, statusCode, code);
-}
-
-function isFile(body: Uint8Array | FileBody): body is FileBody {
-  return 'path' in body;
 }
 
 /** An ETag is that of the bytes: the same bytes, created again, have the same. */
