@@ -8,6 +8,7 @@ import { ChildCrash, ChildError, OOM_KILL_HINT } from '../child-link/child-error
 import type { PinnedSource } from '../store/sql-frames.ts';
 import { unreadableFrame } from '../store/store-errors.ts';
 import type { NamedPart, SqlFault } from '../wire/requests.ts';
+import { sqlText } from '../wire/sql-names.ts';
 
 /** The context of an error. */
 export interface SqlContext {
@@ -87,7 +88,7 @@ const LESS_DISK_HINT = 'Ask for less at once: filter earlier, or aggregate befor
 function textHint(fault: string, sql: string): string {
   const [, name] = /^Referenced column "(.{1,100})" not found/.exec(fault) ?? [];
   if (name === undefined || !sql.includes(`"${name}"`)) return '';
-  return `Text is in single quotes: '${name.replaceAll("'", "''")}'.`;
+  return `Text is in single quotes: ${sqlText(name)}.`;
 }
 
 function crashError(cause: ChildCrash, sql: string): ServiceError {

@@ -33,12 +33,12 @@ interface DeltaField {
  * the table has no columns, and they refuse to scan it.
  */
 export function deltaSchema(schema: Schema): DeltaStruct {
-  return structOf(fileSchema(schema).fields, (field) => deltaType(field));
+  return structOf(fileSchema(schema).fields);
 }
 
-function structOf(fields: readonly Field[], typeIn: (field: Field) => DeltaType | undefined): DeltaStruct {
+function structOf(fields: readonly Field[]): DeltaStruct {
   const known = fields.flatMap((field): DeltaField[] => {
-    const type = typeIn(field);
+    const type = deltaType(field);
     return type === undefined ? [] : [{ name: field.name, type, nullable: true, metadata: {} }];
   });
   return { type: 'struct', fields: known };
@@ -50,7 +50,7 @@ function deltaType(field: Field): DeltaType | undefined {
   const children = childrenOf(field);
   const [child] = children;
   if (DataType.isStruct(type)) {
-    const struct = structOf(children, deltaType);
+    const struct = structOf(children);
     return struct.fields.length === children.length ? struct : undefined;
   }
   if (child === undefined) return plainType(type);
