@@ -17,13 +17,13 @@ test('other tasks run between the slices, and every row is visited once, in orde
   const visited: number[] = [];
   const seenByOthers: number[] = [];
   const timer = setInterval(() => seenByOthers.push(visited.length), 1);
-  await createSlices().forEach(100, (index) => {
+  await createSlices().forEach(320, (index) => {
     visited.push(index);
     work();
   });
   clearInterval(timer);
-  expect(visited).toEqual(Array.from({ length: 100 }, (_, index) => index));
-  expect(seenByOthers.length).toBeGreaterThan(2);
+  expect(visited).toEqual(Array.from({ length: 320 }, (_, index) => index));
+  expect(seenByOthers.filter((count) => count > 0 && count < 320)).not.toEqual([]);
 });
 
 test('work that was cancelled ends at its next slice', async () => {
