@@ -76,13 +76,12 @@ async function writeDurably(folder, name, bytes) {
   await rename(join(folder, `.${name}`), join(folder, name));
 }
 
-/** Runs work that publishes versions of a frame of several parts, and returns how many. Each has a manifest. */
+/** Runs work that publishes versions of a frame, and returns how many. Each has an entry in its log. */
 async function countVersions(folder, handle, work) {
   const names = new Set();
-  const watcher = watch(
-    folder,
-    (_event, name) => name?.startsWith(`${handle}@`) && name.endsWith('.parts') && names.add(name),
-  );
+  const watcher = watch(join(folder, handle, '_delta_log'), (_event, name) => {
+    if (name?.endsWith('.json')) names.add(name);
+  });
   const result = await work();
   watcher.close();
   return { ...result, versions: names.size };
@@ -122,7 +121,7 @@ async function measureParts(writer) {
   const whole = await fetch(`${writer.url}/exp?handle=many&fmt=arrow`);
   await putFrame(`${writer.url}/frames/one`, 'arrow', Buffer.from(await whole.arrayBuffer()));
   await writer.stop();
-  const parts = readdirSync(join(directory, 'default')).filter((name) => /^many@.*\.parquet$/.test(name)).length;
+  const parts = readdirSync(join(directory, 'default/many')).filter((name) => name.endsWith('.parquet')).length;
   if (parts !== PARTS) throw new Error(`The frame has ${parts} parts instead of ${PARTS}.`);
   const { url, pid } = await serverOn(0.001);
   const read = (handle, query) => async () => {

@@ -119,12 +119,12 @@ describe('a real Prometheus that scrapes the real server', () => {
   /** A frame whose file has changed on disk is an internal error. */
   async function damageFrame(): Promise<void> {
     await put('broken', 100);
-    const tenant = join(folder, 'data/cold/default');
-    const name = readdirSync(tenant).find((one) => one.startsWith('broken@'));
+    const frame = join(folder, 'data/cold/default/broken');
+    const name = readdirSync(frame).find((one) => one.endsWith('.parquet'));
     if (name === undefined) return;
-    const bytes = readFileSync(join(tenant, name));
+    const bytes = readFileSync(join(frame, name));
     writeFileSync(
-      join(tenant, name),
+      join(frame, name),
       bytes.map((byte, at) => (at > 8 && at < 100 ? byte ^ 255 : byte)),
     );
     await get('/exec?handle=broken&fmt=json');

@@ -209,7 +209,7 @@ describe('a refusal is a sentence and a hint:', () => {
 
   test('frames of a later version', { tags: ['slow'] }, async () => {
     await run(['put', data, 't', '-', '--fmt', 'json'], { stdin: '[{"a":1}]' });
-    await writeFile(join(data, 'cold/.format'), '{"format":2}');
+    await writeFile(join(data, 'cold/.format'), '{"format":3}');
     for (const argv of [
       ['list', data],
       ['doctor', data],
@@ -229,7 +229,7 @@ describe('a refusal is a sentence and a hint:', () => {
     ]);
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: expect.stringContaining('it has format 2, and this one reads'),
+      stderr: expect.stringContaining('it has format 3, and this one reads'),
     });
   });
 });
@@ -238,8 +238,8 @@ test('a damaged frame is in the backup, and a warning', { tags: ['slow'] }, asyn
   for (const handle of ['whole', 'broken']) {
     await run(['put', data, handle, '-', '--fmt', 'json'], { stdin: JSON.stringify(rowsFrom(0, 100)) });
   }
-  const cold = join(data, 'cold/default');
-  const file = (await readdir(cold)).find((name) => name.startsWith('broken@'))!;
+  const cold = join(data, 'cold/default/broken');
+  const file = (await readdir(cold)).find((name) => name.endsWith('.parquet'))!;
   const bytes = await readFile(join(cold, file));
   bytes[60] ^= 1;
   await writeFile(join(cold, file), bytes);

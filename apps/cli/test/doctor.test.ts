@@ -271,8 +271,8 @@ describe('the frames of a directory', () => {
   const verify = (): Promise<Ran> => run(['doctor', join(folder, 'data')]);
 
   async function pathOf(handle: string): Promise<string> {
-    const name = (await readdir(frames())).find((one) => one.startsWith(`${handle}@`));
-    return join(frames(), name ?? '');
+    const name = (await readdir(join(frames(), handle))).find((one) => one.endsWith('.parquet'));
+    return join(frames(), handle, name ?? '');
   }
 
   test('that match their checksums are counted, and 0', { tags: ['slow'] }, async () => {

@@ -1,11 +1,12 @@
 // What a server with many frames does for one request.
-import { link, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { flight, flightSql, FrameServiceDefinition, packFlightSql } from '@svc/proto';
 import { createChannel, createClient } from 'nice-grpc';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { SLOW } from '../../../test/tier.ts';
+import { copyFrame } from './copy-frame.ts';
 import { queryOf } from './flight-client.ts';
 import { CAN_MEASURE, MAX_BLOCK_MS, type MeasuredServer, startMeasured } from './measured-server.ts';
 import { startProcess } from './server-process.ts';
@@ -89,13 +90,9 @@ describe.runIf(CAN_MEASURE)(`with ${FRAMES} frames, the event loop is kept for a
     await first.put(handleOf(0), [{ a: 1, b: 'x', c: 2.5 }]);
     first.child.kill('SIGTERM');
     await first.exited;
-    const [file = ''] = await readdir(join(folder, 'default'));
-    for (let i = 1; i < FRAMES; i += 1) {
-      await link(join(folder, 'default', file), join(folder, 'default', file.replace(handleOf(0), handleOf(i))));
-    }
-    for (let i = 0; i < LONG; i += 1) {
-      await link(join(folder, 'default', file), join(folder, 'default', file.replace(handleOf(0), longHandleOf(i))));
-    }
+    const copy = (to: string) => copyFrame(join(folder, 'default'), handleOf(0), to);
+    for (let i = 1; i < FRAMES; i += 1) await copy(handleOf(i));
+    for (let i = 0; i < LONG; i += 1) await copy(longHandleOf(i));
     const server = await startMeasured({ args, onEnd });
     const channel = createChannel(server.grpcAddress);
     tools = {

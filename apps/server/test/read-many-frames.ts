@@ -24,9 +24,10 @@ export async function readManyFrames({ frames, reads, cacheBytes }: ManyReads): 
   const ids = Float64Array.from({ length: ROWS }, (_, i) => Math.sin(i));
   const body = new Uint8Array(tableToIPC(tableFromArrays({ ids }), 'stream'));
   await server.fetch('/frames/first?fmt=arrow', { method: 'PUT', body });
-  const [file = ''] = readdirSync(join(directory, 'cold', 'default'));
+  const folder = join(directory, 'cold', 'default', 'first');
+  const file = readdirSync(folder).find((name) => name.endsWith('.parquet')) ?? '';
   for (let i = 0; i < frames; i++) {
-    copyFileSync(join(directory, 'cold', 'default', file), join(directory, 'cold', `f${i}.parquet`));
+    copyFileSync(join(folder, file), join(directory, 'cold', `f${i}.parquet`));
   }
   let most = 0;
   const sizes = new Set<number>();

@@ -95,7 +95,7 @@ class OwnServer:
 
     def stored_files(self, handle):
         """The Parquet files that hold a frame."""
-        return sorted(Path(self.directory.name, "data/cold/default").glob(f"{handle}@*.parquet"))
+        return sorted(Path(self.directory.name, "data/cold/default", handle.lower()).glob("*.parquet"))
 
 
 def sentence_of(content):

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { CrashChange, CrashLine, CrashState } from '../src/testing/crash-writer.ts';
+import { FRAME_CODEC } from '../src/store/log/frame-entry.ts';
 import { createStoreFixture, listDescribed } from '../src/testing/store-fixture.ts';
 import { createTestFiles } from '../src/testing/test-files.ts';
 
@@ -141,16 +142,15 @@ export async function crash(kind: string, rounds: number): Promise<Crashes> {
 /** Fails unless a folder has exactly the files of this number of frames. */
 async function checkFiles(folder: string, frames: number): Promise<void> {
   // A process that was killed before its first change has made no folder.
-  const files = existsSync(folder) ? await readdir(folder) : [];
-  const names = files.filter((name) => !name.endsWith('.json'));
-  const manifests = names.filter((name) => name.endsWith('.parts'));
-  const listed = new Set<string>();
-  for (const name of manifests) {
-    const { parts } = JSON.parse(await readFile(join(folder, name), 'utf8')) as { parts: { file: string }[] };
-    for (const { file } of parts) listed.add(file);
+  const names = existsSync(folder) ? await readdir(folder) : [];
+  expect(names).toHaveLength(frames);
+  for (const name of names) {
+    const log = join(folder, name, '_delta_log');
+    const newest = (await readdir(log)).toSorted().at(-1) ?? '';
+    const { state } = FRAME_CODEC.decode(await readFile(join(log, newest)));
+    const listed = state.rows?.parts.map(({ file }) => file) ?? [];
+    expect((await readdir(join(folder, name))).toSorted()).toEqual([...listed, '_delta_log'].toSorted());
   }
-  expect(names).toEqual(expect.arrayContaining([...listed]));
-  expect(names.filter((name) => !listed.has(name))).toHaveLength(frames);
 }
 
 /** The frame: the same for both handles of the one that is renamed. */

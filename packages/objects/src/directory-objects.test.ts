@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readlinkSync } from 'node:fs';
+import syncFs, { readlinkSync } from 'node:fs';
 import fs, { type FileHandle, mkdir, mkdtemp, open, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -174,19 +174,19 @@ describe('a create whose link fails', () => {
 });
 
 describe('a list of a folder', () => {
-  const { readdir: read } = fs;
+  const { readdirSync: read } = syncFs;
   /** Some file systems do not tell the types of entries; reading them fails then if one vanishes. */
   const failing = (count: number): void => {
     let left = count;
-    const failed: (...args: unknown[]) => Promise<unknown> = async (...args) => {
+    const failed = (...args: unknown[]): unknown => {
       if (left-- > 0) throw Object.assign(new Error('ENOENT'), { code: 'ENOENT' });
-      return Reflect.apply(read, fs, args);
+      return Reflect.apply(read, syncFs, args);
     };
-    Object.assign(fs, { readdir: failed });
+    Object.assign(syncFs, { readdirSync: failed });
     syncBuiltinESMExports();
   };
   afterEach(() => {
-    Object.assign(fs, { readdir: read });
+    Object.assign(syncFs, { readdirSync: read });
     syncBuiltinESMExports();
   });
 

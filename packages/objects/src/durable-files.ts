@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { type FileHandle, link, mkdir, open, rename, stat, statfs, unlink } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, stat, statfs, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createHash } from 'node:crypto';
 
@@ -137,24 +137,6 @@ export async function openRegular(path: string): Promise<FileHandle | undefined>
 
 /** What systems report if a file cannot have another name: no hard links, too many of them, or another file system. */
 export const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV'];
-
-/**
- * Gives a flushed, immutable file a second name: a hard link, or a flushed copy if the file system has no hard
- * links. The name is durable when its directory is flushed.
- */
-export async function linkOrCopy(path: string, newPath: string): Promise<void> {
-  try {
-    await link(path, newPath);
-  } catch (error) {
-    if (!hasCode(error, ...NO_LINKS)) throw error;
-    const file = await open(path, 'r');
-    try {
-      await copyFlushed(file, newPath);
-    } finally {
-      await file.close();
-    }
-  }
-}
 
 /**
  * Creates a directory and its missing parents, and flushes each name that it creates, not those that exist. Node's recursive

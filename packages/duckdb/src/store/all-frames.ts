@@ -2,10 +2,9 @@ import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Handle, ListedFrame, ListOptions, StoreUsage } from '@svc/frames';
 import { createYield } from '@svc/frames/async';
-import { type FrameContents, infoOf, pathsOf, type StoredFrame } from './catalogue/stored-frame.ts';
+import { type FrameContents, infoOf, type StoredFrame } from './catalogue/stored-frame.ts';
 import { forEachConcurrently } from './catalogue/tenant-folder.ts';
 import type { ForeignName } from './foreign/foreign-frames.ts';
-import { fileBytesOf } from './frame-contents.ts';
 import { isDamage } from './store-errors.ts';
 import type { StoreParts } from './store-parts.ts';
 
@@ -51,7 +50,7 @@ export async function listFrames(
     for (const frame of frames) {
       await pause();
       if (frame.contents) listed.push(infoOf(frame, frame.contents, hot.has(frame)));
-      else if (frame.failure === undefined && !describing.isUnreadable(frame)) listed.push(await undescribed(frame));
+      else if (frame.failure === undefined && !describing.isUnreadable(frame)) listed.push(undescribed(frame));
     }
   }
   return listed;
@@ -74,8 +73,9 @@ export async function namesOf(
 ): Promise<readonly Named[]> {
   if (isReadOnly) await catalogue.rescan();
   catalogue.removeExpired();
-  const own = catalogue.of(tenant);
+  const own = await catalogue.of(tenant);
   const others = await foreign.names(tenant);
+  const ownKeys = new Set(others.length === 0 ? [] : own.map(({ handle }) => handle.toLowerCase()));
   const isWanted = (handle: string): boolean => handle.startsWith(prefix) && handle > after;
   const named: Named[] = [];
   const pause = createYield();
@@ -83,7 +83,7 @@ export async function namesOf(
   // Both are sorted.
   for (const name of others) {
     await pause();
-    if (!isWanted(name.handle) || catalogue.find({ tenant, handle: name.handle })) continue;
+    if (!isWanted(name.handle) || ownKeys.has(name.handle.toLowerCase())) continue;
     for (; (own[at]?.handle ?? name.handle) < name.handle; at += 1) addOwn(own[at]);
     named.push({ handle: name.handle, name });
   }
@@ -136,12 +136,12 @@ async function settles(promises: readonly Promise<unknown>[], waitMs: number): P
 }
 
 /** What is known of a frame whose description is not in memory. */
-async function undescribed(frame: StoredFrame): Promise<ListedFrame> {
+function undescribed(frame: StoredFrame): ListedFrame {
   const { handle, created, version, expires } = frame;
   return {
     handle,
     rows: null,
-    bytes: await fileBytesOf(frame),
+    bytes: frame.fileBytes ?? 0,
     columns: null,
     created,
     version,
@@ -156,21 +156,16 @@ const STATFS_TIMEOUT_MS = 1000;
 /** Measures the disk space of frames, and the free space. */
 export async function measureUsage({ catalogue, directory }: StoreParts): Promise<StoreUsage> {
   catalogue.removeExpired();
-  const { current, left } = catalogue.needed();
+  const { current, left } = await catalogue.needed();
   const sizes = new Map<string, number>();
-  const unknown: StoredFrame[] = [];
   const pause = createYield();
   for (const frame of [...current, ...left]) {
     await pause();
-    const { source, fileBytes } = frame;
+    const { source } = frame;
     const parts = source.kind === 'parts' ? source.parts : [];
     // Versions share parts: each counts once.
-    for (const { path, size } of parts) sizes.set(path, size?.fileBytes ?? fileBytes ?? 0);
-    if (fileBytes === undefined) unknown.push(frame);
+    for (const { path, size } of parts) sizes.set(path, size?.fileBytes ?? 0);
   }
-  await forEachConcurrently(unknown, async (frame) => {
-    sizes.set(pathsOf(frame)[0] ?? '', await fileBytesOf(frame));
-  });
   let bytes = 0;
   for (const size of sizes.values()) bytes += size;
   // A failing disk counts as full; the failure itself is among the faults of the store.
@@ -198,14 +193,14 @@ export interface FrameVerdict {
 
 /** Compares every stored frame with its checksums, one at a time. */
 export async function* verifyFrames(
-  { catalogue, reader, isReadOnly }: Pick<StoreParts, 'catalogue' | 'reader' | 'isReadOnly'>,
+  { catalogue, reader }: Pick<StoreParts, 'catalogue' | 'reader'>,
   signal?: AbortSignal,
 ): AsyncGenerator<FrameVerdict, void> {
   const options = { again: true, ...(signal && { signal }) };
 
   async function verify(frame: StoredFrame): Promise<Omit<FrameVerdict, 'tenant' | 'handle'> | undefined> {
     catalogue.acquire(frame);
-    const own = catalogue.folderOf(frame.tenant).framePath(frame);
+    const own = catalogue.fileOf(frame);
     let path = own;
     try {
       await reader.describe(frame);
@@ -220,14 +215,13 @@ export async function* verifyFrames(
       const cause = error instanceof Error ? error.cause : error;
       if (isDamage(cause)) return { path, state: 'damaged', cause };
       // The holder of the directory does not know about this reader, and may have removed the file meanwhile.
-      if (isReadOnly) await catalogue.rescan();
-      return catalogue.find(frame) === frame ? { path, state: 'unreadable', cause } : undefined;
+      return (await catalogue.find(frame)) === frame ? { path, state: 'unreadable', cause } : undefined;
     } finally {
       catalogue.release(frame);
     }
   }
 
-  for (const frame of catalogue.needed().current) {
+  for (const frame of (await catalogue.needed()).current) {
     signal?.throwIfAborted();
     const found = await verify(frame);
     const { tenant, handle } = frame;

@@ -1,11 +1,10 @@
 import type { FrameInfo, FrameRef, Handle } from '@svc/frames';
 import { checkFree, checkOtherHandle, expiryOf } from '@svc/frames/store';
-import { linkOrCopy } from '@svc/objects/internal';
-import type { StagedPart } from './catalogue/publish-version.ts';
+import { hasCode } from '@svc/objects/internal';
+import type { StagedPart } from './catalogue/frame-slots.ts';
 import { infoOf, sizedParts, type StoredFrame } from './catalogue/stored-frame.ts';
-import { forEachConcurrently } from './catalogue/tenant-folder.ts';
 import { checkConditions } from './put-frame.ts';
-import { readOnlyFrame } from './store-errors.ts';
+import { missingFile, readOnlyFrame } from './store-errors.ts';
 import type { StoreParts } from './store-parts.ts';
 
 /** Changes when a frame expires. Undefined if there is no such frame. */
@@ -37,46 +36,36 @@ export async function dropFrame(parts: StoreParts, ref: FrameRef): Promise<boole
 }
 
 /**
- * Gives a frame another handle. Its files get second names: no rows are copied, and readers go on with the first names. Undefined if there is no such frame.
+ * Gives a frame another handle. Its files get second names: no rows are copied, and readers go on with the first names.
+ * Undefined if there is no such frame.
  */
 export async function renameFrame(parts: StoreParts, ref: FrameRef, handle: Handle): Promise<FrameInfo | undefined> {
   const { catalogue, reader, hot, merger } = parts;
   const target = { tenant: ref.tenant, handle };
-  const folder = catalogue.folderOf(ref.tenant);
   return catalogue.changeBoth([ref, target], async () => {
     const frame = await changeable(parts, ref);
     if (frame === undefined) return undefined;
     checkOtherHandle(ref.handle, handle);
     checkFree(target, await checkConditions(parts, target, {}));
     const contents = await reader.describe(frame);
-    const links = sizedParts(frame, contents).map(({ path, size }) => {
-      // Not the versions of the parts: an earlier frame of the handle may still have files with them.
-      const part: StagedPart = {
-        unfinishedPath: folder.unfinishedPath(),
-        version: catalogue.nextVersion(target),
-        size,
-      };
-      return { path, part };
+    const staged = sizedParts(frame, contents).map(({ path: from, size }): StagedPart => ({
+      from,
+      size,
+      isKept: true,
+    }));
+    await parts.checkLock();
+    const next = { version: catalogue.nextVersion(target), parts: staged, contents, expires: frame.expires };
+    const renamed = await catalogue.rename(frame, handle, next).catch((error: unknown) => {
+      throw hasCode(error, 'ENOENT') ? missingFile(ref.handle, error) : error;
     });
-    try {
-      await forEachConcurrently(links, ({ path, part }) => linkOrCopy(path, part.unfinishedPath));
-      await parts.checkLock();
-      const { isManifest, expires } = frame;
-      const version = catalogue.nextVersion(target);
-      const staged = links.map(({ part }) => part);
-      const renamed = await catalogue.rename(frame, handle, { version, parts: staged, isManifest, contents, expires });
-      merger.consider(renamed);
-      return infoOf(renamed, contents, hot.has(renamed));
-    } catch (error) {
-      await Promise.allSettled(links.map(({ part }) => folder.discard(part.unfinishedPath)));
-      throw error;
-    }
+    merger.consider(renamed);
+    return infoOf(renamed, contents, hot.has(renamed));
   });
 }
 
 /** Finds the frame with exactly this handle, if it was put. A foreign frame is `permission_denied`. */
 async function changeable({ catalogue, foreign }: StoreParts, ref: FrameRef): Promise<StoredFrame | undefined> {
-  const put = catalogue.find(ref);
+  const put = await catalogue.find(ref);
   if (put) return put.handle === ref.handle ? put : undefined;
   if (await foreign.find(ref)) throw readOnlyFrame(ref.handle);
   return undefined;

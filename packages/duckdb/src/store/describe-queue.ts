@@ -24,7 +24,7 @@ export interface DescribeQueue {
 
 /** Options of `createDescribeQueue`. */
 export interface DescribeQueueOptions {
-  readonly catalogue: Pick<Catalogue, 'acquire' | 'find' | 'release'>;
+  readonly catalogue: Pick<Catalogue, 'acquire' | 'isCurrent' | 'release'>;
   readonly foreign: Pick<ForeignFrames, 'find'>;
   readonly reader: Pick<ContentReader, 'describe'>;
   /** Called once with each unreadable frame. */
@@ -51,6 +51,7 @@ export function createDescribeQueue({ catalogue, foreign, reader, onProblem }: D
   let onQuiet: (() => void) | undefined;
   let isRunning = false;
   let isClosed = false;
+  const findForeign = (frame: StoredFrame) => foreign.find(frame).catch(() => undefined);
 
   /** Describes a frame of a list. */
   async function describe(frame: StoredFrame): Promise<FrameContents | undefined> {
@@ -63,10 +64,9 @@ export function createDescribeQueue({ catalogue, foreign, reader, onProblem }: D
       if (isClosed) return undefined;
       unreadable.add(frame);
       // It is no problem if the frame was dropped or replaced meanwhile.
-      const current = frame.isForeign ? await foreign.find(frame).catch(() => undefined) : catalogue.find(frame);
+      const isCurrent = frame.isForeign ? (await findForeign(frame)) === frame : catalogue.isCurrent(frame);
       const kind = frame.isTable === false ? 'not_a_table' : 'unreadable_frame';
-      if (current === frame && !frame.isReported)
-        onProblem({ kind, tenant: frame.tenant, handle: frame.handle, cause });
+      if (isCurrent && !frame.isReported) onProblem({ kind, tenant: frame.tenant, handle: frame.handle, cause });
       frame.isReported = true;
       return undefined;
     } finally {

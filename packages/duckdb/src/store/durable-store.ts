@@ -11,7 +11,7 @@ import type { FrameFiles, WriteOptions } from '../files/frame-files.ts';
 import { createAppends } from './append/append-rows.ts';
 import { createPartMerger } from './append/part-merger.ts';
 import { type CatalogueOptions, createCatalogue } from './catalogue/catalogue.ts';
-import { checkFormat, markFormat } from './catalogue/directory-format.ts';
+import { checkFormat, endTakeOver, markFormat } from './catalogue/directory-format.ts';
 import { createFrameVersions } from './catalogue/frame-versions.ts';
 import type { StoreProblem } from './catalogue/store-problem.ts';
 import { infoOf, type StoredFrame } from './catalogue/stored-frame.ts';
@@ -124,7 +124,9 @@ export async function createDurableStore(options: DurableStoreOptions): Promise<
   const lock = await lockDirectory(directory, lockTimes);
   try {
     await markFormat(directory);
-    return storeOf(await createParts(options, lock), options, () => releaseLock(lock, options));
+    const parts = await createParts(options, lock);
+    await endTakeOver(directory);
+    return storeOf(parts, options, () => releaseLock(lock, options));
   } catch (error) {
     await lock.release();
     throw error;
@@ -168,8 +170,8 @@ async function createParts(
     decoders,
     kept,
     damaged,
-    isKept: (frame) => !isReadOnly && catalogue.find(frame) === frame,
-    readManifest: (frame) => catalogue.readManifest(frame),
+    isKept: (frame) => !isReadOnly && catalogue.isCurrent(frame),
+    readRows: (frame) => catalogue.readRows(frame),
     copyOf: (frame, contents) => copies.of(frame, contents),
   });
   const unnamed = createUnnamedFiles(tempDirectory);
@@ -195,6 +197,7 @@ async function createParts(
     directory,
     isReadOnly,
     versions,
+    files,
     now,
     kept,
     onProblem,

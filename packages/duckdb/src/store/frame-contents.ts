@@ -9,15 +9,16 @@ import type { DamagedFrames } from './store-health.ts';
 import type { FileSource, FrameFiles, FramePart, ReadPart, SourceInfo, VerifyOptions } from '../files/frame-files.ts';
 import { schemaFromText } from '../types/stored-types.ts';
 import { versionOfFile } from '../wire/file-layout.ts';
-import type { Manifest } from './catalogue/manifest.ts';
 import { checkUnchanged, describeArrow, inspectSource, readArrow, whileUnchanged } from './foreign/read-foreign.ts';
 import type { ParquetCopy } from './derived/parquet-copies.ts';
 import { isDamage, missingFile, unreadableFrame } from './store-errors.ts';
 import {
   contentsOf,
   contentsOfParts,
+  type ForeignSource,
   type FrameContents,
   isConverted,
+  type ListedRows,
   pathsOf,
   type StoredFrame,
 } from './catalogue/stored-frame.ts';
@@ -55,7 +56,7 @@ export function createKeptContents(maxBytes = MAX_DESCRIPTION_BYTES): KeptConten
 
 /** Reads the files of frames in any format. */
 export interface ContentReader {
-  /** Describes the files of a frame. Reads them, or their manifest, once for all callers. */
+  /** Describes a frame. Reads its entry, or its foreign file, once for all callers. */
   describe(frame: StoredFrame): Promise<FrameContents>;
   /** Reads the rows of a frame. Errors name the frame. */
   read(frame: StoredFrame, contents: FrameContents, part: ReadPart): FrameStream;
@@ -79,14 +80,14 @@ export interface ContentReaderOptions {
   readonly damaged: Pick<DamagedFrames, 'add'>;
   /** False if the files of a frame may be missing: it was dropped, or another process may replace it. */
   readonly isKept: (frame: StoredFrame) => boolean;
-  readonly readManifest: (frame: StoredFrame) => Promise<Manifest>;
+  readonly readRows: (frame: StoredFrame) => Promise<ListedRows>;
   /** Returns a copy in our format of a frame whose file cannot be read in place. */
   readonly copyOf: (frame: StoredFrame, contents?: FrameContents) => Promise<ParquetCopy>;
 }
 
 /** Creates a reader of DuckDB's formats and, with decoders, of Arrow files. */
 export function createContentReader(options: ContentReaderOptions): ContentReader {
-  const { files, decoders, kept, damaged, isKept, readManifest, copyOf } = options;
+  const { files, decoders, kept, damaged, isKept, readRows, copyOf } = options;
   const describeSource = createDescriber(files);
   /** The result of the last verification of a frame, and the state of its file before. */
   const verified = new WeakMap<StoredFrame, { readonly state: string; readonly isChecked: boolean }>();
@@ -119,9 +120,11 @@ export function createContentReader(options: ContentReaderOptions): ContentReade
     if (frame.failure === undefined && frame.isForeign) await inspectSource(frame);
     if (frame.failure) throw frame.failure;
     try {
-      const contents = frame.isManifest
-        ? await describeListed(frame, readManifest)
-        : await describeFile(frame, describeSource, options);
+      const { source } = frame;
+      const contents =
+        source.kind === 'parts'
+          ? await describeListed(frame, readRows)
+          : await describeFile(frame, source, describeSource, options);
       kept.keep(frame, contents);
       return contents;
     } catch (error) {
@@ -169,16 +172,15 @@ export function createContentReader(options: ContentReaderOptions): ContentReade
   };
 }
 
-/** Describes a frame by its only file. */
+/** Describes a foreign frame by its file. */
 async function describeFile(
   frame: StoredFrame,
+  source: ForeignSource,
   describeSource: (source: FileSource) => Promise<SourceInfo>,
   { decoders, copyOf }: ContentReaderOptions,
 ): Promise<FrameContents> {
-  const { source } = frame;
-  const [path = ''] = pathsOf(frame);
+  const { path } = source;
   async function infoOfFile(): Promise<SourceInfo> {
-    if (source.kind === 'parts') return describeSource({ kind: 'parquet', path, isOwn: true });
     if (isConverted(source)) return { ...(await copyOf(frame)).info, needsCopy: true };
     return source.kind === 'arrow' ? describeArrow(path, decoders) : describeSource(source);
   }
@@ -187,12 +189,9 @@ async function describeFile(
   return contentsOf(info, fileBytes);
 }
 
-/** Describes a frame by its manifest. Read again: it may have been restored. */
-async function describeListed(
-  frame: StoredFrame,
-  readManifest: ContentReaderOptions['readManifest'],
-): Promise<FrameContents> {
-  const { parts, schema } = await readManifest(frame);
+/** Describes a frame by its entry. Read again: it may have been restored. */
+async function describeListed(frame: StoredFrame, readRows: ContentReaderOptions['readRows']): Promise<FrameContents> {
+  const { parts, schema } = await readRows(frame);
   frame.source = { kind: 'parts', parts };
   return contentsOfParts(schemaFromText(schema), parts);
 }
@@ -213,12 +212,6 @@ async function isAnyMissing(frame: StoredFrame): Promise<boolean> {
     if (isMissing) return true;
   }
   return false;
-}
-
-/** Returns the size of the files of a frame. After a start, that of a frame in one file is measured here. */
-export async function fileBytesOf(frame: StoredFrame): Promise<number> {
-  frame.fileBytes ??= (await stat(pathsOf(frame)[0] ?? '').catch(() => undefined))?.size ?? 0;
-  return frame.fileBytes;
 }
 
 /** The unit of INT96 timestamps is only known once the values are read. */

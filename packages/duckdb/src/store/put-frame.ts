@@ -15,12 +15,10 @@ import type { RecordBatch, Schema } from 'apache-arrow';
 import type { WrittenFile } from '../files/frame-files.ts';
 import { followSize } from '../files/unfinished-files.ts';
 import { schemaText } from '../types/stored-types.ts';
-import type { Catalogue } from './catalogue/catalogue.ts';
-import type { NextVersion } from './catalogue/publish-version.ts';
+import type { Catalogue, NextVersion } from './catalogue/catalogue.ts';
 import { contentsOf, infoOf, type StoredFrame } from './catalogue/stored-frame.ts';
-import { forEachConcurrently, type TenantFolder } from './catalogue/tenant-folder.ts';
+import type { TenantFolder } from './catalogue/tenant-folder.ts';
 import type { Filling } from './derived/hot-tier.ts';
-import { fileBytesOf } from './frame-contents.ts';
 import { type ReceivedRows, type Receiving, withReceived } from './receive-upload.ts';
 import { readOnlyFrame } from './store-errors.ts';
 import type { StoreParts } from './store-parts.ts';
@@ -96,8 +94,8 @@ export async function checkConditions(
   options: PutOptions,
 ): Promise<StoredFrame | undefined> {
   options.signal?.throwIfAborted();
-  if (catalogue.find(ref) === undefined && (await foreign.find(ref))) throw readOnlyFrame(ref.handle);
-  const frame = catalogue.find(ref);
+  if ((await catalogue.find(ref)) === undefined && (await foreign.find(ref))) throw readOnlyFrame(ref.handle);
+  const frame = await catalogue.find(ref);
   checkPutConditions(ref, frame, options);
   return frame;
 }
@@ -196,7 +194,7 @@ export async function publishNew(
   const contents = contentsOf(written, written.fileBytes);
   const version = catalogue.nextVersion(ref);
   await checkLock();
-  const part = { unfinishedPath: path, version, size: written };
+  const part = { from: path, size: written };
   const frame = await catalogue.publish(ref, { version, parts: [part], contents, ...next });
   return { frame, info: infoOf(frame, contents, false) };
 }
@@ -208,11 +206,7 @@ export async function reserveWrite(
   kind: 'append' | 'put',
   { quota }: PutOptions,
 ): Promise<WriteReservation> {
-  if (quota?.maxBytes !== undefined) {
-    // After a start, the sizes of frames in one file are not known yet.
-    const unknown = [...catalogue.byKey(ref.tenant)].filter(([, { fileBytes }]) => fileBytes === undefined);
-    await forEachConcurrently(unknown, async ([, frame]) => void (await fileBytesOf(frame)));
-  }
+  if (quota !== undefined) await catalogue.load(ref.tenant);
   return reservations.open(ref, kind, quota);
 }
 

@@ -1,11 +1,14 @@
+import { stat } from 'node:fs/promises';
+import { ServiceError } from '@svc/errors';
 import type { FrameRef, FrameStream, OpenFrame, ReadOptions } from '@svc/frames';
 import { selectColumns } from '@svc/frames/columns';
 import type { RecordBatch } from 'apache-arrow';
 import type { ReadPart } from '../files/frame-files.ts';
 import type { OpenDecodedFrame } from './derived/disk-tier.ts';
 import type { Filling } from './derived/hot-tier.ts';
+import { unreadableFrame } from './store-errors.ts';
 import type { StoreParts } from './store-parts.ts';
-import { type FrameContents, infoOf, type StoredFrame } from './catalogue/stored-frame.ts';
+import { type FrameContents, infoOf, pathsOf, type StoredFrame } from './catalogue/stored-frame.ts';
 
 /** A frame and its contents, pinned until it is released. */
 export interface AcquiredFrame {
@@ -24,10 +27,13 @@ export async function acquireFrame(parts: StoreParts, ref: FrameRef): Promise<Ac
     if (frame === undefined) return undefined;
     try {
       const describe = (): Promise<FrameContents> => reader.describe(frame);
+      // The holder of the directory may have removed the files since the entry was read.
+      if (isReadOnly) await Promise.all(pathsOf(frame).map((path) => stat(path)));
       return { frame, contents: await (frame.contents ? describe() : describing.first(describe)) };
     } catch (error) {
       catalogue.release(frame);
-      if (!isReadOnly || attempt === READ_ONLY_ATTEMPTS) throw error;
+      if (isReadOnly && attempt < READ_ONLY_ATTEMPTS) continue;
+      throw error instanceof ServiceError ? error : unreadableFrame(frame.handle, frame.isForeign, error);
     }
   }
 }
@@ -40,9 +46,8 @@ export function releaseFrame({ catalogue, copies }: StoreParts, frame: StoredFra
 
 /** Describes the newest frame. False if there is none. */
 export async function describeNewest({ catalogue, reader }: StoreParts): Promise<boolean> {
-  const [first, ...others] = catalogue.needed().current;
-  if (first === undefined) return false;
-  const newest = others.reduce((best, frame) => (frame.created > best.created ? frame : best), first);
+  const newest = await catalogue.newest();
+  if (newest === undefined) return false;
   catalogue.acquire(newest);
   try {
     await reader.describe(newest);
@@ -54,7 +59,7 @@ export async function describeNewest({ catalogue, reader }: StoreParts): Promise
 
 async function foreignFrame({ catalogue, foreign }: StoreParts, ref: FrameRef): Promise<StoredFrame | undefined> {
   // A stored frame hides it, also if their handles differ in case.
-  const frame = catalogue.find(ref) ? undefined : await foreign.find(ref);
+  const frame = (await catalogue.find(ref)) ? undefined : await foreign.find(ref);
   if (frame) catalogue.acquire(frame);
   return frame;
 }

@@ -39,7 +39,7 @@ export function createSqlFrames(parts: StoreParts): SqlFrames {
   /** SQL names are case-insensitive, and so are the handles of one tenant. */
   async function handleOf(tenant: string, name: string): Promise<Handle | undefined> {
     if (!isHandle(name)) return undefined;
-    const put = catalogue.find({ tenant, handle: name });
+    const put = await catalogue.find({ tenant, handle: name });
     if (put) return put.handle;
     if (await foreign.find({ tenant, handle: name })) return name;
     const names = await foreign.names(tenant);

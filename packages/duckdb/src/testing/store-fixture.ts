@@ -14,8 +14,15 @@ export interface StoreFixture {
   /** The folder of the default tenant. */
   readonly folder: string;
   open(options?: Partial<DurableStoreOptions>): Promise<DurableStore>;
-  /** Lists the folder of the default tenant. */
+  /**
+   * The files of the default tenant. A part of a frame is `<folder>/<version>.parquet`, without its random digits; a frame
+   * without parts is `<folder>/`.
+   */
   names(): Promise<string[]>;
+  /** The paths of the parts of a frame. */
+  parts(handle: string): Promise<string[]>;
+  /** The path of the newest entry in the log of a frame. */
+  entry(handle: string): Promise<string>;
   /** Closes open stores and removes the directory. */
   remove(): Promise<void>;
 }
@@ -39,7 +46,25 @@ export async function createStoreFixture(files?: FrameFiles): Promise<StoreFixtu
         },
       };
     },
-    names: async () => (await readdir(folder)).toSorted(),
+    async names() {
+      const entries = await readdir(folder, { withFileTypes: true });
+      const names = entries.map(async (entry) => {
+        if (!entry.isDirectory()) return [entry.name];
+        const inside = (await readdir(join(folder, entry.name))).filter((name) => name !== '_delta_log');
+        const parts = inside.map((name) => `${entry.name}/${name.replace(/-[0-9a-f]{8}(?=\.parquet$)/, '')}`);
+        return parts.length > 0 ? parts : [`${entry.name}/`];
+      });
+      return (await Promise.all(names)).flat().toSorted();
+    },
+    async parts(handle) {
+      const names = await readdir(join(folder, handle));
+      return names.flatMap((name) => (name.endsWith('.parquet') ? join(folder, handle, name) : [])).toSorted();
+    },
+    async entry(handle) {
+      const log = join(folder, handle, '_delta_log');
+      const names = (await readdir(log)).filter((name) => /^[0-9]{20}\.json$/.test(name));
+      return join(log, names.toSorted().at(-1) ?? '');
+    },
     async remove() {
       await Promise.all([...stores].map((store) => store.close()));
       await rm(directory, { recursive: true });

@@ -95,7 +95,7 @@ describe.skipIf(process.platform === 'win32').each(SPECIAL)('%s', (_, make) => {
     await store.close();
     const cold = await fixture.open({ cacheBytes: 0 });
     expect(await rowsOf(cold, refOf('put'))).toHaveLength(2);
-    const path = join(fixture.folder, (await readdir(fixture.folder)).find((one) => one.startsWith('put@')) ?? '');
+    const [path = ''] = await fixture.parts('put');
     await rm(path);
     await make(path);
     const pid = files.files.childPid;
@@ -105,14 +105,16 @@ describe.skipIf(process.platform === 'win32').each(SPECIAL)('%s', (_, make) => {
     expect(files.files.childPid).toBe(pid);
   });
 
-  test('in place of an expiry file is reported, and the frame is kept', async () => {
+  test('with the name of the next entry, or of a folder, is ignored', async () => {
     const store = await open();
     await store.put(refOf('put'), longFrame(2));
     await store.close();
-    const name = (await readdir(fixture.folder)).find((one) => one.startsWith('put@')) ?? '';
-    await make(join(fixture.folder, name.replace(/parquet$/, 'json')));
-    expect(await handles(await open())).toEqual(['put']);
-    expect(problems.map(({ kind }) => kind)).toEqual(['unreadable_expiry']);
+    await make((await fixture.entry('put')).replace('0.json', '1.json'));
+    await make(join(fixture.folder, 'folder'));
+    const again = await open();
+    expect(await handles(again)).toEqual(['put']);
+    expect(await rowsOf(again, refOf('put'))).toHaveLength(2);
+    expect(problems).toEqual([]);
   });
 
   test('in place of a lock file does not lock the directory', async () => {

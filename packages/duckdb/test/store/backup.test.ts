@@ -11,7 +11,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { longFrame } from '@svc/frames/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createBackup } from '../../src/store/backup/create-backup.ts';
@@ -72,7 +72,7 @@ describe('a backup, restored', () => {
     expect(await withStore(restored, facts)).toEqual(before);
   });
 
-  test('has the files of others and the database, but no lock, old version, tombstone or unfinished file', async () => {
+  test('has the files of others and the database, but no lock, old version, dropped frame or unfinished file', async () => {
     const store = await fixture.open();
     for (const rows of [1, 2]) await store.put(refOf('replaced'), longFrame(rows));
     const { info } = await store.put(refOf('kept'), longFrame(3));
@@ -86,12 +86,20 @@ describe('a backup, restored', () => {
     const duckdbPath = join(folder, 'other.duckdb');
     await writeFile(duckdbPath, 'database');
     await createBackup({ directory: fixture.directory, destination: backup, duckdbPath });
-    expect((await readdir(fixture.folder)).filter((name) => name.includes(info.version))).not.toEqual([]);
+    expect(await fixture.names()).toContain(`kept/${info.version}.parquet`);
     old?.close();
     await restore();
-    expect(await filesOf(restored)).toEqual(
-      ['.format', 'analytics.duckdb', `kept@${newer.version}.parquet`, 'notes.json', 'prices.csv'].toSorted(),
-    );
+    const [part = ''] = await fixture.parts('kept');
+    expect(part).toContain(newer.version);
+    const names = [
+      '.format',
+      'analytics.duckdb',
+      basename(part),
+      '00000000000000000001.json',
+      'notes.json',
+      'prices.csv',
+    ];
+    expect(await filesOf(restored)).toEqual(names.toSorted());
     expect(await readFile(join(restored, 'analytics.duckdb'), 'utf8')).toBe('database');
   });
 
@@ -135,33 +143,46 @@ test('a frame with a missing part is a problem; the rest of it and all others ar
   const store = await fixture.open();
   await store.put(refOf('whole'), longFrame(1));
   await store.put(refOf('torn'), longFrame(1));
-  const { info } = await store.append(refOf('torn'), longFrame(1));
-  await rm(join(fixture.folder, `torn@${info.version}.part.parquet`));
+  await store.append(refOf('torn'), longFrame(1));
+  await rm((await fixture.parts('torn'))[1] ?? '');
   const { frames, problems } = await backUp();
   expect({ frames, problems }).toEqual({
     frames: 2,
-    problems: [expect.stringMatching(/^The frame "torn" is damaged: ".*\.part\.parquet" is missing\.$/)],
+    problems: [expect.stringMatching(/^The frame "torn" is damaged: ".*\.parquet" is missing\.$/)],
   });
   await restore();
   expect(await withStore(restored, (again) => rowsOf(again, refOf('whole')))).toEqual([[0n]]);
 });
 
-test('a frame with a damaged manifest keeps all of its files', async () => {
+test('a table of another program is a problem, and all frames are in the backup', async () => {
+  const store = await fixture.open();
+  await store.put(refOf('whole'), longFrame(1));
+  const log = join(fixture.folder, 'other', '_delta_log');
+  await mkdir(log, { recursive: true });
+  await writeFile(join(log, '00000000000000000000.json'), '{"commitInfo":{}}\n');
+  const { frames, problems } = await backUp();
+  expect({ frames, problems }).toEqual({
+    frames: 1,
+    problems: [expect.stringMatching(/^The frame "other" is not in the backup\. .* written by another program\.$/)],
+  });
+});
+
+test('a frame with a damaged entry keeps all of its files', async () => {
   const store = await fixture.open();
   await store.put(refOf('t'), longFrame(1));
-  const { info } = await store.append(refOf('t'), longFrame(1));
-  await appendFile(join(fixture.folder, `t@${info.version}.parts`), 'x');
-  const names = await fixture.names();
+  await store.append(refOf('t'), longFrame(1));
+  await truncate(await fixture.entry('t'), 40);
   await backUp();
-  expect((await readdir(join(backup, 'cold/default'))).toSorted()).toEqual(names);
+  const names = [...(await fixture.parts('t')), await fixture.entry('t')].map((path) => basename(path));
+  expect(await filesOf(join(backup, 'cold/default/t'))).toEqual(names.toSorted());
 });
 
 describe('a damaged backup is refused, and nothing is restored:', () => {
   const frameIn = async () =>
     join(
       backup,
-      'cold/default',
-      (await readdir(join(backup, 'cold/default'))).find((name) => name.startsWith('t@'))!,
+      'cold/default/t',
+      (await readdir(join(backup, 'cold/default/t'))).find((name) => name.endsWith('.parquet'))!,
     );
   const flip = async (path: string, at: number) => {
     const bytes = await readFile(path);
@@ -172,10 +193,10 @@ describe('a damaged backup is refused, and nothing is restored:', () => {
     writeFile(join(backup, 'backup.json'), change(await readFile(join(backup, 'backup.json'), 'utf8')));
 
   test.each<[string, () => Promise<void>, RegExp]>([
-    ['a flipped bit', async () => flip(await frameIn(), 100), /"cold\/default\/t@.*" does not match its checksum/],
+    ['a flipped bit', async () => flip(await frameIn(), 100), /"cold\/default\/t\/.*" does not match its checksum/],
     ['a truncated file', async () => truncate(await frameIn(), 10), /does not match its checksum/],
     ['a longer file', async () => appendFile(await frameIn(), 'x'), /does not match its checksum/],
-    ['a missing file', async () => rm(await frameIn()), /"cold\/default\/t@.*" is missing/],
+    ['a missing file', async () => rm(await frameIn()), /"cold\/default\/t\/.*" is missing/],
     [
       'a directory instead of a file',
       async () => {
@@ -193,7 +214,7 @@ describe('a damaged backup is refused, and nothing is restored:', () => {
       /does not match/,
     ],
     ['no index', () => rm(join(backup, 'backup.json')), /not a complete backup: it has no backup\.json/],
-    ['a later format', () => changeIndex((text) => text.replace('"format":1', '"format":2')), /does not know/],
+    ['a later format', () => changeIndex((text) => text.replace('"format":2', '"format":3')), /does not know/],
   ])('%s', async (_name, damage, message) => {
     const store = await fixture.open();
     for (const handle of ['t', 'u', 'v']) await store.put(refOf(handle), longFrame(50));
@@ -214,7 +235,8 @@ describe('a damaged backup is refused, and nothing is restored:', () => {
       'cold/default/../../evil',
       'other',
       'cold',
-      'cold/a/b/c',
+      'cold/a/b/c/d',
+      'cold/a/b/_delta_log/c/d',
       'cold/.lock-1',
       'cold/default/.tmp',
     ]) {

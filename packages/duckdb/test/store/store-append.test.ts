@@ -56,9 +56,8 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
       expect(await ids()).toEqual([0n, 1n, 10n, 11n]);
       await store.close();
       expect(await fixture.names()).toEqual([
-        `trades@${first.info.version}.parquet`,
-        `trades@${second.info.version}.part.parquet`,
-        `trades@${second.info.version}.parts`,
+        `trades/${first.info.version}.parquet`,
+        `trades/${second.info.version}.parquet`,
       ]);
     });
 
@@ -116,7 +115,7 @@ describe.each(FILE_KINDS)('with %s files', (kind) => {
         }
       })();
       await expect(store.append(trades, { schema, batches: broken })).rejects.toThrow('cut');
-      expect(await fixture.names()).toEqual([`trades@${info.version}.parquet`]);
+      expect(await fixture.names()).toEqual([`trades/${info.version}.parquet`]);
     });
   });
 

@@ -1,6 +1,5 @@
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type Engine, type FrameStream, type ReadOptions, streamFromTable } from '@svc/frames';
 import { streamOfBatches } from '@svc/frames/testing';
 import { Dictionary, Float64, Int32, Int64, Table, Utf8, type Vector, vectorFromArray } from 'apache-arrow';
@@ -112,8 +111,7 @@ test('SQL sees all parts in order, each statement those of one version', { tags:
 
 test('a damaged part is named, and the rows of the others can be read', { tags: ['slow'] }, async () => {
   await putAndAppend();
-  const name = (await fixture.names()).find((one) => one.endsWith('.part.parquet')) ?? '';
-  const path = join(fixture.folder, name);
+  const [, path = ''] = await fixture.parts('trades');
   const file = await open(path, 'r+');
   await file.write(Buffer.from([0xff]), 0, 1, 40);
   await file.close();
@@ -132,8 +130,8 @@ test('a merge does not copy damaged rows, and the frame stays as it is', async (
   await store.close();
   store = await fixture.open({ cacheBytes: 0, mergeAbove: 4 });
   await putAndAppend();
-  const name = (await fixture.names()).find((one) => one.endsWith('.part.parquet')) ?? '';
-  const file = await open(join(fixture.folder, name), 'r+');
+  const [, path = ''] = await fixture.parts('trades');
+  const file = await open(path, 'r+');
   await file.write(Buffer.from([0xff]), 0, 1, 40);
   await file.close();
   await store.append(trades, frameOf({ id: longs(7), s: symbols('z'), x: longs(11) }));

@@ -53,11 +53,6 @@ function createGate(): { readonly passed: Promise<void>; readonly open: () => vo
   return { passed, open };
 }
 
-async function manifestPath(): Promise<string> {
-  // Replaced ones are removed a little later.
-  return join(fixture.folder, (await namesOf('.parts')).at(-1) ?? '');
-}
-
 describe('a frame of several parts', () => {
   test('survives a restart with its rows, sizes and expiry', async () => {
     await store.put(trades, longFrame(2), { ttlSeconds: 100 });
@@ -92,7 +87,7 @@ describe('a frame of several parts', () => {
     expect((await readRows(old.read())).flat()).toEqual(idsTo(3));
     expect((await readRows(newer.read())).flat()).toEqual(idsTo(4));
     newer.close();
-    await expect.poll(() => namesOf('.part.parquet')).toHaveLength(2);
+    await expect.poll(() => namesOf('.parquet')).toHaveLength(4);
     expect((await readRows(old.read())).flat()).toEqual(idsTo(3));
     old.close();
     await expect.poll(() => fixture.names()).toHaveLength(1);
@@ -200,40 +195,32 @@ describe('after a crash', () => {
   test('parts that no version lists are removed', async () => {
     await putAndAppend(1);
     await store.close();
-    const [part = ''] = await namesOf('.part.parquet');
-    const bytes = await readFile(join(fixture.folder, part));
-    await writeFile(join(fixture.folder, part.replace('@01', '@02')), bytes);
-    await writeFile(join(fixture.folder, part.replace('trades@', 'gone@')), bytes);
+    const [part = ''] = await fixture.parts('trades');
+    const bytes = await readFile(part);
+    await writeFile(part.replace(/-[0-9a-f]{8}(?=\.parquet)/, '-00000000'), bytes);
+    await writeFile(join(fixture.folder, 'trades', 'notes.parquet'), bytes);
+    await writeFile(join(fixture.folder, '.tmp-1'), bytes);
     const names = await fixture.names();
     store = await fixture.open({ isReadOnly: true });
+    expect(await ids()).toEqual(idsTo(2));
     expect(await fixture.names()).toEqual(names);
     await restart();
-    expect(await fixture.names()).toHaveLength(3);
     expect(await ids()).toEqual(idsTo(2));
-  });
-
-  test('the newest manifest counts, and earlier ones are removed', async () => {
-    await putAndAppend(1);
-    const early = await manifestPath();
-    const text = await readFile(early, 'utf8');
-    await store.append(trades, longFrame(1, { start: 2 }));
     await store.close();
-    await writeFile(early, text);
-    store = await fixture.open();
-    expect(await ids()).toEqual(idsTo(3));
-    expect(await namesOf('.parts')).toHaveLength(1);
+    expect(await fixture.names()).toHaveLength(3);
+    expect(await fixture.names()).toContain('trades/notes.parquet');
   });
 });
 
-describe('a manifest', () => {
+describe('a log whose newest entry', () => {
   test.each<[string, (text: string) => string]>([
     ['is cut', (text) => text.slice(0, 50)],
     ['has another number', (text) => text.replace('"rows":1', '"rows":2')],
     ['lists a file elsewhere', (text) => text.replace(/"file":"[^"]*"/, '"file":"../x.parquet"')],
     ['has a later format', (text) => text.replace('"format":1', '"format":2')],
-  ])('that %s makes the frame unreadable, and no file is removed', async (_name, change) => {
+  ])('%s makes the frame unreadable, and no file is removed', async (_name, change) => {
     await putAndAppend(2);
-    const path = await manifestPath();
+    const path = await fixture.entry('trades');
     const text = await readFile(path, 'utf8');
     await store.close();
     await writeFile(path, change(text));
@@ -249,10 +236,9 @@ describe('a manifest', () => {
     expect(await store.faults()).toEqual([]);
   });
 
-  test('of a lost part makes only its rows unreadable', async () => {
+  test('lists a part that is lost makes only its rows unreadable', async () => {
     await putAndAppend(2);
-    const [part = ''] = await namesOf('.part.parquet');
-    await rm(join(fixture.folder, part));
+    await rm((await fixture.parts('trades'))[1] ?? '');
     await expect(ids()).rejects.toMatchObject({ code: 'internal', message: expect.stringContaining('missing') });
     expect(await store.faults()).toMatchObject([{ kind: 'damaged_frame' }]);
   });

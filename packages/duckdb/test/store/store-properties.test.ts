@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createDecoders, encodeArrowStream, encodeCsv, encodeNdjson, type FrameStream, type Store } from '@svc/frames';
 import {
   bodyOf,
@@ -145,7 +144,7 @@ test('random frames of random types survive a put, a restart, and each format ou
       const second = await fixture.open({ decoders, cacheBytes: 0 });
       expect(await reading(second, 'put', ndjson)).toBe(expected);
       const lines = await reading(second, 'put', csv);
-      const file = await readFile(join(fixture.folder, `put@${info.version}.parquet`));
+      const file = await readFile((await fixture.parts('put'))[0] ?? '');
       await second.put(refOf('arrow'), { format: 'arrow', body: bodyOf(await reading(second, 'put', arrow)) });
       await second.put(refOf('parquet'), { format: 'parquet', body: bodyOf(file) });
       await second.put(refOf('ndjson'), { format: 'ndjson', body: bodyOf(expected) });

@@ -33,8 +33,11 @@ function noise(rows: number, batches = 1): FrameStream {
 
 /** The bytes of the files with rows, also unfinished ones. */
 async function bytesOnDisk(): Promise<number> {
-  const names = (await readdir(fixture.folder)).filter((name) => !name.endsWith('.manifest'));
-  const sizes = await Promise.all(names.map(async (name) => (await stat(join(fixture.folder, name))).size));
+  const entries = await readdir(fixture.folder, { recursive: true, withFileTypes: true });
+  const withRows = entries.filter((entry) => entry.isFile() && !entry.name.endsWith('.json'));
+  const sizes = await Promise.all(
+    withRows.map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).size),
+  );
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
@@ -166,8 +169,8 @@ test('frames that were there before a restart count', async () => {
 
 test('files put by hand do not count', async () => {
   const { bytes } = (await put('a', {})).info;
-  const [name = ''] = await fixture.names();
-  await copyFile(join(fixture.folder, name), join(fixture.folder, 'by-hand.parquet'));
+  const [part = ''] = await fixture.parts('a');
+  await copyFile(part, join(fixture.folder, 'by-hand.parquet'));
   await put('b', { maxBytes: 2 * bytes, maxFrames: 2 });
   expect((await store.list('default')).map(({ handle }) => handle)).toEqual(['a', 'b', 'by-hand']);
 });

@@ -1,8 +1,11 @@
-import { copyFile, mkdir, open, readdir, stat, writeFile } from 'node:fs/promises';
+import { cp, open, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createDirectoryObjects } from '@svc/objects';
 import { parseHandle } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { FRAME_CODEC } from '../../src/store/log/frame-entry.ts';
+import { createFrameLog } from '../../src/store/log/frame-log.ts';
 import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
 
 const TTL = { ttlSeconds: 100_000 };
@@ -36,14 +39,13 @@ describe.each(FRAMES)('a frame of %s', (_kind, put, rows) => {
   test('keeps its files, which have only the new name', async () => {
     const store = await fixture.open();
     await put(store);
-    const inodes = async () =>
-      new Set(await Promise.all((await files()).map(async (name) => (await stat(join(fixture.folder, name))).ino)));
-    const files = async () => (await fixture.names()).filter((name) => name.endsWith('.parquet'));
-    const before = await inodes();
+    const inodes = async (handle: string) =>
+      new Set(await Promise.all((await fixture.parts(handle)).map(async (path) => (await stat(path)).ino)));
+    const before = await inodes('a');
     await rename(store);
     await store.close();
-    expect(await inodes()).toEqual(before);
-    expect((await fixture.names()).filter((name) => !name.startsWith('b@'))).toEqual([]);
+    expect(await inodes('b')).toEqual(before);
+    expect(await readdir(fixture.folder)).toEqual(['b']);
     const again = await fixture.open();
     expect(await both(again)).toEqual([undefined, rows]);
     expect((await again.describe(b))?.expires).not.toBeNull();
@@ -58,70 +60,87 @@ describe.each(FRAMES)('a frame of %s', (_kind, put, rows) => {
     expect(await both(store)).toEqual([undefined, rows]);
   });
 
-  /** Makes the files as they are when a rename is interrupted after its target was published. */
-  async function interrupt(): Promise<string> {
+  /** Makes the files as they are when a rename is interrupted, if its log says that the frame goes to `handle`. */
+  async function interrupt(handle: string, id?: string): Promise<void> {
     const store = await fixture.open();
     await put(store);
-    const { version } = (await store.describe(a))!;
-    const kept = join(fixture.directory, '.kept');
-    await mkdir(kept);
-    for (const name of await fixture.names()) await copyFile(join(fixture.folder, name), join(kept, name));
-    const target = await rename(store);
+    await cp(join(fixture.folder, 'a'), join(fixture.directory, '.kept'), { recursive: true });
+    await rename(store);
     await store.close();
-    for (const name of await readdir(kept)) await copyFile(join(kept, name), join(fixture.folder, name));
-    const move = `a@${version}.moved`;
-    await writeFile(join(fixture.folder, move), JSON.stringify({ handle: 'b', version: target?.version }));
-    return move;
+    await cp(join(fixture.directory, '.kept'), join(fixture.folder, 'a'), { recursive: true });
+    const arrived = (await logOf('b').newest())?.state.from?.id;
+    const moving = { handle: parseHandle(handle), id: id ?? arrived ?? '' };
+    await logOf('a').change(async (now) => now && { ...now, isSame: true, moving });
   }
 
-  const moves = async () => (await fixture.names()).filter((name) => /moved|dropped/.test(name));
+  const logOf = (handle: string) =>
+    createFrameLog({
+      objects: createDirectoryObjects(fixture.folder),
+      prefix: `${handle}/_delta_log/`,
+      codec: FRAME_CODEC,
+    });
 
-  test('is renamed if the process ends when the target is published', async () => {
-    await interrupt();
-    const store = await fixture.open();
-    expect(await both(store)).toEqual([undefined, rows]);
-    await store.put(b, longFrame(0));
-    await store.close();
-    expect(await both(await fixture.open())).toEqual([undefined, []]);
-    expect((await fixture.names()).filter((name) => name.startsWith('a@'))).toEqual([]);
-  });
+  test.each(['the old', 'the new'])(
+    'is renamed if the process ends when the target is there: %s is read first',
+    async (first) => {
+      await interrupt('b');
+      const store = await fixture.open();
+      await rowsOf(store, first === 'the old' ? a : b);
+      expect(await both(store)).toEqual([undefined, rows]);
+      await store.put(b, longFrame(0));
+      await store.close();
+      expect(await both(await fixture.open())).toEqual([undefined, []]);
+    },
+  );
+
+  test.each(['put', 'drop'])(
+    'does not come back if the target is changed by %s before anyone reads the source',
+    async (change) => {
+      await interrupt('b');
+      const store = await fixture.open();
+      await (change === 'put' ? store.put(b, longFrame(0)) : store.drop(b));
+      await store.close();
+      expect(await both(await fixture.open())).toEqual([undefined, change === 'put' ? [] : undefined]);
+    },
+  );
 
   test('is renamed for a reader of the directory, which changes nothing', async () => {
-    await interrupt();
+    await interrupt('b');
     const before = await fixture.names();
     expect(await both(await fixture.open({ isReadOnly: true }))).toEqual([undefined, rows]);
     expect(await fixture.names()).toEqual(before);
   });
 
-  test.each(['', '{"handle":"b"}', '{"handle":"../b","version":"1"}', '{"handle":"c","version":"1"}'])(
-    'keeps its name if the target is not published: %s',
-    async (text) => {
-      const move = await interrupt();
-      await writeFile(join(fixture.folder, move), text);
-      expect(await both(await fixture.open())).toEqual([rows, rows]);
-      expect(await moves()).toEqual([]);
+  test.each([
+    ['has another frame', 'b', 'another-move'],
+    ['has none', 'c', undefined],
+  ])('keeps its name if the target %s', async (_name, target, id) => {
+    await interrupt(target, id);
+    const store = await fixture.open();
+    expect(await both(store)).toEqual([rows, rows]);
+    await store.put(a, longFrame(0));
+    await store.close();
+    expect(await both(await fixture.open())).toEqual([[], rows]);
+  });
+
+  test.each([1, 2, 3, 4, 5, 6])(
+    'has one of the names, and the same after a restart, if flush %i of a directory fails',
+    async (at) => {
+      const store = await fixture.open();
+      await put(store);
+      const restore = await failFlush(at);
+      await rename(store).catch(() => {});
+      restore();
+      const found = await both(store);
+      expect([
+        [rows, undefined],
+        [undefined, rows],
+      ]).toContainEqual(found);
+      await store.close();
+      expect(await both(await fixture.open())).toEqual(found);
+      expect((await fixture.names()).filter((name) => name.startsWith('.tmp'))).toEqual([]);
     },
   );
-
-  test('keeps its name if another version replaced the target', async () => {
-    const move = await interrupt();
-    const version = move.slice(2, -6);
-    await writeFile(join(fixture.folder, move), JSON.stringify({ handle: 'b', version }));
-    expect(await both(await fixture.open())).toEqual([rows, rows]);
-    expect(await moves()).toEqual([]);
-  });
-
-  test.each([1, 2, 3, 4])('keeps its name, also after a restart, if flush %i of the directory fails', async (at) => {
-    const store = await fixture.open();
-    await put(store);
-    const restore = await failFlush(at);
-    await expect(rename(store)).rejects.toThrow();
-    restore();
-    expect(await both(store)).toEqual([rows, undefined]);
-    expect((await fixture.names()).filter((name) => /^(b@|\.tmp)|moved|dropped/.test(name))).toEqual([]);
-    await store.close();
-    expect(await both(await fixture.open())).toEqual([rows, undefined]);
-  });
 });
 
 /** Makes one flush of a directory fail: the first one has number 1. */

@@ -315,7 +315,7 @@ describe('a full disk', () => {
     }[kind]();
     await expect(change).rejects.toMatchObject({ code: 'out_of_disk', hint: expect.stringContaining('Drop') });
     expect(await rowsOf(store, trades)).toHaveLength(2);
-    expect(await fixture.names()).toEqual([`trades@${info.version}.parquet`]);
+    expect(await fixture.names()).toEqual([`trades/${info.version}.parquet`]);
     expect(await store.drop(trades)).toBe(true);
   });
 });

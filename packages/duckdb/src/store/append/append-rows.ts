@@ -11,7 +11,7 @@ import { matchColumns, withMissingColumns } from '@svc/frames/columns';
 import { checkPutConditions, expiryOf, type WriteReservation } from '@svc/frames/store';
 import type { Schema } from 'apache-arrow';
 import { timeOfVersion } from '../catalogue/frame-versions.ts';
-import type { NextPart } from '../catalogue/publish-version.ts';
+import type { NextPart } from '../catalogue/frame-slots.ts';
 import { contentsOfParts, infoOf, sizedParts, type StoredFrame } from '../catalogue/stored-frame.ts';
 import type { TenantFolder } from '../catalogue/tenant-folder.ts';
 import { checkConditions, publishNew, receiving, reserveWrite } from '../put-frame.ts';
@@ -192,7 +192,7 @@ async function publishAccepted(
   const results: { readonly append: Append; readonly info: FrameInfo; readonly rowsWritten: number }[] = [];
   for (const { file, appends } of groups) {
     const { path, written } = file;
-    const next = [...listed, { unfinishedPath: path, version: appends.at(-1)?.version ?? '', size: written }];
+    const next = [...listed, { from: path, size: written }];
     contents = contentsOfParts(widened(contents.schema, written.schema), next);
     listed = next;
     for (const { append, added, version: own } of appends) {

@@ -1,9 +1,8 @@
 import type { FrameRef } from '@svc/frames';
 import { createSemaphore } from '@svc/frames/async';
 import type { Catalogue } from '../catalogue/catalogue.ts';
-import type { NextPart } from '../catalogue/publish-version.ts';
-import { contentsOfParts, sizedParts, type StoredFrame } from '../catalogue/stored-frame.ts';
-import type { SizedPart } from '../catalogue/manifest.ts';
+import type { NextPart } from '../catalogue/frame-slots.ts';
+import { contentsOfParts, type SizedPart, sizedParts, type StoredFrame } from '../catalogue/stored-frame.ts';
 import type { ContentReader } from '../frame-contents.ts';
 import type { FrameFiles, WriteOptions } from '../../files/frame-files.ts';
 
@@ -72,7 +71,7 @@ export function createPartMerger(parts: MergeParts): PartMerger {
       start(frame).catch(() => {});
     },
     async room(ref) {
-      const frame = catalogue.find(ref);
+      const frame = await catalogue.find(ref);
       if (frame?.source.kind !== 'parts' || frame.source.parts.length < MAX_TIMES * mergeAbove) return;
       await start(ref);
     },
@@ -114,20 +113,20 @@ async function mergeRun(
     if (written.rows !== info.rows) throw new Error(`A merge wrote ${written.rows} rows instead of ${info.rows}.`);
     await catalogue.change(frame, async () => {
       signal.throwIfAborted();
-      const current = catalogue.find(frame);
+      const current = await catalogue.find(frame);
       const contents = current && (await reader.describe(current));
       const listed = current && contents ? sizedParts(current, contents) : [];
       const at = listed.findIndex(({ path }) => path === run[0]?.path);
       if (!current || !contents || !run.every(({ path }, i) => listed[at + i]?.path === path)) return;
       const version = catalogue.nextVersion(current);
-      const merged: NextPart = { unfinishedPath, version, size: written };
+      const merged: NextPart = { from: unfinishedPath, size: written };
       const parts = [...listed.slice(0, at), merged, ...listed.slice(at + run.length)];
       await checkLock();
       const next = { version, parts, expires: current.expires, isSame: true } as const;
       await catalogue.publish(current, { ...next, contents: contentsOfParts(contents.schema, parts) });
     });
   } finally {
-    // If it became a part it was renamed, and there is nothing to remove.
+    // Also if it became a part: that has another name.
     await folder.discard(unfinishedPath).catch(() => {});
   }
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { hasCode, readSmallFile } from '@svc/objects/internal';
 import { FORMAT_NAME } from '../catalogue/directory-format.ts';
+import { LOG_FOLDER } from '../catalogue/frame-folders.ts';
 import { BackupError } from './backup-error.ts';
 
 /** The file that makes a directory a backup. It is written last. */
@@ -30,8 +31,11 @@ export interface BackupIndex {
   readonly files: readonly BackupFile[];
 }
 
-/** A later program that changes the layout of backups increases this number: earlier ones must not guess. */
-const FORMAT = 1;
+/**
+ * A later program that changes the layout of backups increases this number: earlier ones must not guess. Format 1 had the
+ * frames of a directory of format 1.
+ */
+const FORMAT = 2;
 
 /** The files of a few million frames. */
 const MAX_INDEX_BYTES = 1024 ** 3;
@@ -51,7 +55,7 @@ export async function readIndex(backup: string, name: string): Promise<BackupInd
     });
   });
   const index = parse(text ?? '');
-  if (index !== undefined && index['format'] !== FORMAT) {
+  if (index !== undefined && index['format'] !== FORMAT && index['format'] !== 1) {
     throw new BackupError(`The backup ${JSON.stringify(name)} has a format that this program does not know.`, {
       hint: 'Restore it with the version of svc that wrote it, or a later one.',
     });
@@ -107,5 +111,7 @@ function isInside(path: string): boolean {
   if (path === `${FRAMES_FOLDER}/${FORMAT_NAME}`) return true;
   // No frame has a dot first: such names are those of locks and unfinished files.
   const isName = (part: string): boolean => part !== '' && !part.startsWith('.') && !/[\\\0]/.test(part);
-  return first === FRAMES_FOLDER && (rest.length === 1 || rest.length === 2) && rest.every(isName);
+  // Foreign files lie in the folder of the frames or of a tenant, others in that of a frame or of its log.
+  const isDeep = rest.length === 4 && rest[2] === LOG_FOLDER;
+  return first === FRAMES_FOLDER && rest.length >= 1 && (rest.length <= 3 || isDeep) && rest.every(isName);
 }

@@ -1,23 +1,23 @@
-import { createHash } from 'node:crypto';
 import { mkdir, readdir, realpath, rm, rmdir, stat } from 'node:fs/promises';
-import { basename, dirname, join, relative, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 import {
   type CopiedFile,
   copyFlushed,
   hasCode,
+  makeDirectory,
   openRegular,
   syncDirectory,
-  writeFlushed,
   writeWhole,
 } from '@svc/objects/internal';
 import { versionOfFile } from '../../wire/file-layout.ts';
-import { checkFormat, FORMAT_NAME } from '../catalogue/directory-format.ts';
-import { frameFileName, parseFileName, tenantOfFolder } from '../catalogue/frame-names.ts';
-import { createTenantFolder } from '../catalogue/tenant-folder.ts';
+import { checkFormat, checkTakenOver, FORMAT_NAME } from '../catalogue/directory-format.ts';
+import { listTenant } from '../catalogue/frame-folders.ts';
+import { parseFileName, tenantOfFolder } from '../catalogue/frame-names.ts';
+import { createTenantSlots, type TenantSlots } from '../catalogue/frame-slots.ts';
 import { BackupError } from './backup-error.ts';
 import { type BackupFile, DATABASE_NAMES, encodeIndex, FRAMES_FOLDER, INDEX_NAME } from './backup-index.ts';
 import { forEachFile } from './for-each-file.ts';
-import { closeFiles, type PinnedVersion, pinVersions } from './pin-versions.ts';
+import { closeFiles, type PinnedFrame, pinFrames } from './pin-frames.ts';
 
 /** Options of `createBackup`. */
 export interface BackupOptions {
@@ -52,7 +52,7 @@ export async function createBackup(options: BackupOptions): Promise<BackupReport
   const isNew = await makeEmpty(destination, { directory, name });
   try {
     const created = new Date();
-    const backup: Backup = { root: destination, files: [], problems: [], signal };
+    const backup: Backup = { directory, root: destination, files: [], problems: [], signal };
     const frames = await copyFrames(backup, directory);
     if (options.duckdbPath !== undefined) await copyDatabase(backup, options.duckdbPath);
     const { files, problems } = backup;
@@ -80,6 +80,8 @@ function noFrames(directory: string): BackupError {
 }
 
 interface Backup {
+  /** The directory of the frames. */
+  readonly directory: string;
   readonly root: string;
   readonly files: BackupFile[];
   readonly problems: string[];
@@ -129,23 +131,31 @@ async function copyFrames(backup: Backup, directory: string): Promise<number> {
     const path = join(directory, entry);
     const isForeign = parseFileName(entry).kind === 'foreign';
     if (isForeign || entry === FORMAT_NAME) await copyForeign(backup, path, `${FRAMES_FOLDER}/${entry}`);
-    else if (tenantOfFolder(entry) !== undefined && (await isFolder(path))) {
-      frames += await copyTenant(backup, path, `${FRAMES_FOLDER}/${entry}`);
+    const tenant = tenantOfFolder(entry);
+    if (tenant !== undefined && (await isFolder(path))) {
+      frames += await copyTenant(backup, createTenantSlots(directory, tenant), `${FRAMES_FOLDER}/${entry}`);
     }
   }
   await syncDirectory(join(backup.root, FRAMES_FOLDER));
   return frames;
 }
 
-async function copyTenant(backup: Backup, path: string, to: string): Promise<number> {
+async function copyTenant(backup: Backup, tenant: TenantSlots, to: string): Promise<number> {
+  const { path } = tenant.folder;
+  if ((await listTenant(path)).isOld) {
+    await checkTakenOver(backup.directory);
+    backup.problems.push(
+      `${JSON.stringify(path)} has files of an earlier format that could not be read: they are not in the backup.`,
+    );
+  }
   await mkdir(join(backup.root, to));
   let frames = 0;
-  for await (const versions of pinVersions(createTenantFolder(path), backup.signal)) {
+  for await (const group of pinFrames(tenant, backup.signal)) {
     try {
-      for (const version of versions) await copyVersion(backup, version, to);
-      frames += versions.length;
+      for (const frame of group) await copyFrame(backup, frame, to);
+      frames += group.filter(({ problem }) => problem === undefined).length;
     } finally {
-      await Promise.all(versions.map(closeFiles));
+      await Promise.all(group.map(closeFiles));
     }
   }
   for (const entry of await readdir(path)) {
@@ -155,20 +165,20 @@ async function copyTenant(backup: Backup, path: string, to: string): Promise<num
   return frames;
 }
 
-async function copyVersion(backup: Backup, { name, files, expiry, missing }: PinnedVersion, to: string): Promise<void> {
-  await forEachFile(files, async ({ path, file }) => {
-    const target = `${to}/${basename(path)}`;
+async function copyFrame(backup: Backup, { handle, files, missing, problem }: PinnedFrame, to: string): Promise<void> {
+  if (problem !== undefined)
+    backup.problems.push(`The frame ${JSON.stringify(handle)} is not in the backup. ${problem}`);
+  const folders = new Set(files.map(({ name }) => dirname(join(backup.root, to, name))));
+  for (const folder of folders) await makeDirectory(folder);
+  await forEachFile(files, async ({ name, file }) => {
+    const target = `${to}/${name}`;
     const copied = await copyFlushed(file, join(backup.root, target), backup.signal);
     backup.files.push({ path: target, ...copied });
   });
+  for (const folder of folders) await syncDirectory(folder);
   for (const path of missing) {
-    backup.problems.push(`The frame ${JSON.stringify(name.handle)} is damaged: ${JSON.stringify(path)} is missing.`);
+    backup.problems.push(`The frame ${JSON.stringify(handle)} is damaged: ${JSON.stringify(path)} is missing.`);
   }
-  if (expiry === undefined) return;
-  const target = `${to}/${frameFileName('expiry', name.handle, name.version)}`;
-  await writeFlushed(join(backup.root, target), expiry);
-  const sha256 = createHash('sha256').update(expiry).digest('hex');
-  backup.files.push({ path: target, bytes: Buffer.byteLength(expiry), sha256 });
 }
 
 /** Copies a database and its write-ahead log. A checkpoint moves rows from the log to the database: both are of one moment. */

@@ -91,10 +91,7 @@ async function restoreFiles(index: BackupIndex, { backup, directory, names, sign
   const unfinished = join(directory, `${UNFINISHED_PREFIX}${randomBytes(12).toString('hex')}`);
   await mkdir(unfinished);
   try {
-    const folders = new Set([
-      FRAMES_FOLDER,
-      ...index.files.map(({ path }) => dirname(path)).filter((path) => path !== '.'),
-    ]);
+    const folders = new Set([FRAMES_FOLDER, ...index.files.flatMap(({ path }) => foldersOf(path))]);
     for (const folder of [...folders].toSorted()) await mkdir(join(unfinished, folder));
     await forEachFile(index.files, async ({ path, bytes, sha256 }) => {
       const file = await openRegular(join(backup, path));
@@ -113,6 +110,12 @@ async function restoreFiles(index: BackupIndex, { backup, directory, names, sign
     await rm(unfinished, { recursive: true, force: true }).catch(() => {});
   }
   await syncDirectory(directory);
+}
+
+/** The folders that a file of a backup is in. */
+function foldersOf(path: string): readonly string[] {
+  const folder = dirname(path);
+  return folder === '.' ? [] : [...foldersOf(folder), folder];
 }
 
 /** Moves the restored files to their places, the frames last: a server that finds those finds the database, too. */

@@ -4,9 +4,7 @@ import { folderOfTenant, parseFileName, tenantOfFolder } from './frame-names.ts'
 const V = '01M7EY6RV4XGCAW41JMB7D644V';
 
 test.each([
-  [`trades@${V}.parquet`, { kind: 'frame', handle: 'trades', version: V }],
-  [`a.b-c_d@${V}.json`, { kind: 'expiry', handle: 'a.b-c_d', version: V }],
-  [`t@${V}.dropped`, { kind: 'tombstone', handle: 't', version: V }],
+  [`trades@${V}.parquet`, { kind: 'unknown' }],
   [`.tmp-0123`, { kind: 'unfinished' }],
   [`trades.parquet`, { kind: 'foreign', handle: 'trades', format: 'parquet' }],
   [`trades.2024.csv`, { kind: 'foreign', handle: 'trades.2024', format: 'csv' }],
@@ -16,12 +14,6 @@ test.each([
   [`trades.json.jsonl`, { kind: 'foreign', handle: 'trades.json', format: 'jsonl' }],
   [`a@b.json`, { kind: 'unknown' }],
   [`trades.gz`, { kind: 'unknown' }],
-  [`trades@${V.toLowerCase()}.parquet`, { kind: 'unknown' }],
-  [`trades@${V}.parquet.bak`, { kind: 'unknown' }],
-  [`a b@${V}.parquet`, { kind: 'unknown' }],
-  [`x@y@${V}.parquet`, { kind: 'unknown' }],
-  // It has no successor.
-  [`trades@7ZZZZZZZZZZZZZZZZZZZZZZZZZ.parquet`, { kind: 'unknown' }],
   [`my file.csv`, { kind: 'unknown' }],
   [`.hidden.csv`, { kind: 'unknown' }],
   [`.csv`, { kind: 'unknown' }],

@@ -2,18 +2,6 @@ import { type Handle, isHandle } from '@svc/frames';
 
 /** The kind of a file in a tenant's folder, by its name. */
 export type FileName =
-  /** A version of a frame, in one file. */
-  | { readonly kind: 'frame'; readonly handle: Handle; readonly version: string }
-  /** A version of a frame: the list of its parts. */
-  | { readonly kind: 'manifest'; readonly handle: Handle; readonly version: string }
-  /** Rows that belong to the versions that list the file. */
-  | { readonly kind: 'part'; readonly handle: Handle; readonly version: string }
-  /** The expiry of a version. */
-  | { readonly kind: 'expiry'; readonly handle: Handle; readonly version: string }
-  /** Marks this version and all before it as dropped. */
-  | { readonly kind: 'tombstone'; readonly handle: Handle; readonly version: string }
-  /** Marks this version and all before it as dropped if another handle has the version that the file names. */
-  | { readonly kind: 'move'; readonly handle: Handle; readonly version: string }
   /** Not published: its writer died, or is still writing. */
   | { readonly kind: 'unfinished' }
   /** A frame that was copied into the folder. */
@@ -27,28 +15,7 @@ export const FOREIGN_FORMATS = ['parquet', 'arrow', 'csv', 'tsv', 'csv.gz', 'jso
 /** One of `FOREIGN_FORMATS`. */
 export type ForeignFormat = (typeof FOREIGN_FORMATS)[number];
 
-/** The kinds of files that the store writes, and their extensions. */
-const OWN_KINDS = [
-  ['frame', 'parquet'],
-  ['manifest', 'parts'],
-  ['part', 'part.parquet'],
-  ['expiry', 'json'],
-  ['tombstone', 'dropped'],
-  ['move', 'moved'],
-] as const;
-
-/** The kind of a file that the store writes for a version. */
-export type OwnKind = (typeof OWN_KINDS)[number][0];
-
-const EXTENSIONS: ReadonlyMap<OwnKind, string> = new Map(OWN_KINDS);
 const UNFINISHED_PREFIX = '.tmp-';
-// Excludes the greatest ULID, which has no successor.
-const OURS = /^([^@]+)@(?!7Z{25})([0-7][0-9A-HJKMNP-TV-Z]{25})\.([a-z.]+)$/;
-
-/** Returns the name of a file of ours. */
-export function frameFileName(kind: OwnKind, handle: Handle, version: string): string {
-  return `${handle}@${version}.${EXTENSIONS.get(kind)}`;
-}
 
 /** Returns the name of a file that is not published yet. */
 export function unfinishedFileName(id: string): string {
@@ -58,11 +25,6 @@ export function unfinishedFileName(id: string): string {
 /** Parses the name of a file in a tenant's folder. */
 export function parseFileName(name: string): FileName {
   if (name.startsWith(UNFINISHED_PREFIX)) return { kind: 'unfinished' };
-  const [, handle, version, extension] = OURS.exec(name) ?? [];
-  if (handle !== undefined && version !== undefined) {
-    const [kind] = OWN_KINDS.find(([, own]) => own === extension) ?? [];
-    return kind !== undefined && isHandle(handle) ? { kind, handle, version } : { kind: 'unknown' };
-  }
   const format = FOREIGN_FORMATS.find((known) => name.endsWith(`.${known}`));
   const stem = name.slice(0, -(format?.length ?? 0) - 1);
   return format !== undefined && isHandle(stem) ? { kind: 'foreign', handle: stem, format } : { kind: 'unknown' };

@@ -1,8 +1,7 @@
 import type { ServiceError } from '@svc/errors';
 import { type ColumnInfo, columnInfo, type FrameInfo, type Handle } from '@svc/frames';
 import type { Schema } from 'apache-arrow';
-import type { SizedPart } from './manifest.ts';
-import type { FileSource, PartSize, PartsSource, SourceInfo } from '../../files/frame-files.ts';
+import type { FileSource, FramePart, PartSize, PartsSource, SourceInfo } from '../../files/frame-files.ts';
 
 /** A foreign file that is converted to Parquet before its rows are read. */
 export type ConvertedSource =
@@ -21,6 +20,18 @@ export function isConverted(source: ContentSource): source is ConvertedSource {
   return CONVERTED_KINDS.has(source.kind);
 }
 
+/** A part of a known size. */
+export interface SizedPart extends FramePart {
+  readonly size: PartSize;
+}
+
+/** The rows of a version, as its entry lists them. */
+export interface ListedRows {
+  readonly parts: readonly SizedPart[];
+  /** See `schemaText`. It may differ from those in the files, but only in what does not change how they are read. */
+  readonly schema: string;
+}
+
 /** The files or the table with the rows of a frame. */
 export type ContentSource = ForeignSource | PartsSource;
 
@@ -36,10 +47,8 @@ export interface StoredFrame {
   readonly handle: Handle;
   readonly version: string;
   readonly created: Date;
-  /** Without parts if the manifest of the version could not be read. */
+  /** Without parts if the entry of the version could not be read. */
   source: ContentSource;
-  /** Whether the version is a manifest, which lists its parts. */
-  readonly isManifest: boolean;
   /** Whether the file was not written by the store. */
   readonly isForeign: boolean;
   expires: Date | null;

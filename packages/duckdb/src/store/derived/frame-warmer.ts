@@ -27,7 +27,7 @@ export interface FrameWarmerOptions {
   readonly unnamed: UnnamedFiles;
   readonly hot: HotTier<StoredFrame>;
   readonly disk: DiskTier<StoredFrame>;
-  readonly catalogue: Pick<Catalogue, 'acquire' | 'find' | 'release'>;
+  readonly catalogue: Pick<Catalogue, 'acquire' | 'isCurrent' | 'release'>;
 }
 
 /**
@@ -88,7 +88,7 @@ export function createFrameWarmer(options: FrameWarmerOptions): FrameWarmer {
       const tier = hot.mayHold(contents.arrowBytes) ? 'memory' : 'disk';
       if (before < contents.rows || warming.has(tier) || closing.signal.aborted) return;
       // A replaced or dropped frame gets no further readers.
-      if (!frame.isForeign && catalogue.find(frame) !== frame) return;
+      if (!frame.isForeign && !catalogue.isCurrent(frame)) return;
       rowsRead.delete(frame);
       warming.set(tier, warm(frame, contents, tier));
     },

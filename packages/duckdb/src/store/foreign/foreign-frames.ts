@@ -175,7 +175,6 @@ function createLoader(onLeave: (frame: StoredFrame) => void): Loader {
         version,
         created: file.mtime,
         source,
-        isManifest: false,
         isForeign: true,
         expires: null,
         contents: undefined,

@@ -1,3 +1,4 @@
+import { createYield } from '@svc/frames/async';
 import { childrenOf, keyAndValueOf, typeOf } from '@svc/frames/columns';
 import { DataType, DateUnit, type Field, Precision, type Schema, TimeUnit } from 'apache-arrow';
 import { fileSchema } from '../../types/stored-types.ts';
@@ -35,6 +36,21 @@ interface DeltaField {
 export function deltaSchema(schema: Schema): DeltaStruct {
   return structOf(fileSchema(schema).fields);
 }
+
+/** Returns the same without keeping the event loop for long. */
+export async function deltaColumns(schema: Schema): Promise<DeltaStruct> {
+  const pause = createYield();
+  const { fields } = fileSchema(schema);
+  const known: DeltaField[] = [];
+  for (let at = 0; at < fields.length; at += FIELDS_AT_ONCE) {
+    await pause();
+    known.push(...structOf(fields.slice(at, at + FIELDS_AT_ONCE)).fields);
+  }
+  await pause();
+  return { type: 'struct', fields: known };
+}
+
+const FIELDS_AT_ONCE = 200;
 
 function structOf(fields: readonly Field[]): DeltaStruct {
   const known = fields.flatMap((field): DeltaField[] => {

@@ -49,6 +49,8 @@ test.each([
   ['a frame that expires', stateOf([], { expires: new Date('2027-01-01T00:00:00.001Z') })],
   ['a dropped frame', stateOf([], { rows: undefined })],
   ['a merged frame', stateOf([part('a.parquet')], { isSame: true })],
+  ['a frame that leaves', stateOf([part('a.parquet')], { moving: { handle: parseHandle('New'), id: 'move' } })],
+  ['a frame that arrived', stateOf([part('a.parquet')], { from: { handle: parseHandle('Old'), id: 'move' } })],
 ])('%s is read as it was written', (_, state) => {
   expect(FRAME_CODEC.decode(FRAME_CODEC.encode(entryOf(state), undefined))).toEqual(entryOf(state));
 });
@@ -148,15 +150,26 @@ describe('an entry', () => {
     ['that is cut in its first line', good.slice(0, 100), 'is not valid JSON'],
     ['with another digit', good.replace('"rows":10', '"rows":11'), 'does not match its checksum'],
     ['of a later version', good.replace('"format":1', '"format":2'), 'has a format that this version'],
-    ['of another program', own({ svc: undefined }), 'was written by another program'],
-    ['without a commit', '{"add":{}}\n', 'was written by another program'],
-  ])('%s is refused', (_, text, reason) => {
-    expect(() => FRAME_CODEC.decode(Buffer.from(text))).toThrow(reason);
+  ])('%s is damaged', (_, text, reason) => {
+    const { rows, damage } = FRAME_CODEC.decode(Buffer.from(text)).state;
+    expect([rows, damage?.message]).toEqual([undefined, expect.stringContaining(reason)]);
   });
 
-  test.each(['../b.parquet', '/b.parquet', 'b/c.parquet', '..', ''])('that names the file %j is refused', (file) => {
+  test('that is damaged keeps its handle and version if they can be read', () => {
+    const { state } = FRAME_CODEC.decode(Buffer.from(good.replace('"rows":10', '"rows":11')));
+    expect(state).toMatchObject({ handle: 'Trades', version: VERSION });
+  });
+
+  test.each([
+    ['of another program', own({ svc: undefined })],
+    ['without a commit', '{"add":{}}\n'],
+  ])('%s is refused: it is not ours to replace', (_, text) => {
+    expect(() => FRAME_CODEC.decode(Buffer.from(text))).toThrow('was written by another program');
+  });
+
+  test.each(['../b.parquet', '/b.parquet', 'b/c.parquet', '..', ''])('that names the file %j is damaged', (file) => {
     const bytes = FRAME_CODEC.encode(entryOf(stateOf([part(file)])), undefined);
-    expect(() => FRAME_CODEC.decode(bytes)).toThrow('not in the folder');
+    expect(FRAME_CODEC.decode(bytes).state.damage?.message).toContain('not in the folder');
   });
 });
 

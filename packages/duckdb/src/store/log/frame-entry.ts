@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { ServiceError } from '@svc/errors';
-import { type Handle, isHandle } from '@svc/frames';
+import { type Handle, isHandle, parseHandle } from '@svc/frames';
 import type { PartSize } from '../../files/frame-files.ts';
 import { schemaFromText } from '../../types/stored-types.ts';
 import { timeOfVersion } from '../catalogue/frame-versions.ts';
@@ -16,9 +17,23 @@ export interface FrameState {
   readonly table: string;
   /** Undefined: the frame was dropped. */
   readonly rows: StoredRows | undefined;
+  /** See `deltaColumns`. Not stored as such; default: taken from the schema. */
+  readonly columns?: DeltaStruct | undefined;
   readonly expires: Date | null;
   /** The rows are those of the version before, in the same order: it was merged, or its expiry changed. */
   readonly isSame?: true;
+  /** The frame gets another handle. It has moved if the log of that one has an entry with this move. */
+  readonly moving?: FrameMove | undefined;
+  /** The frame came from another handle, whose log may not say yet that it has left. */
+  readonly from?: FrameMove | undefined;
+  /** Why the entry cannot be read. Handle and version are what can be told of them; there are no rows. */
+  readonly damage?: ServiceError | undefined;
+}
+
+/** A frame gets another handle. Both logs have it: the one that is left the new handle, the other the old one. */
+export interface FrameMove {
+  readonly handle: Handle;
+  readonly id: string;
 }
 
 /** The rows of a frame. */
@@ -64,11 +79,28 @@ export const FRAME_CODEC: EntryCodec<FrameState> = {
     const actions = [{ commitInfo: info }, ...deltaActions(entry.state, before)];
     return Buffer.from(actions.map((action) => `${JSON.stringify(action)}\n`).join(''));
   },
+  /** A damaged entry has a state, too: the frame can be put again or dropped. */
   decode(bytes) {
     const end = bytes.indexOf(NEWLINE);
-    return entryOf(ownFieldsIn(Buffer.from(bytes.subarray(0, Math.max(end, 0))).toString()));
+    const line = Buffer.from(bytes.subarray(0, end < 0 ? undefined : end)).toString();
+    try {
+      return entryOf(ownFieldsIn(line));
+    } catch (error) {
+      if (error instanceof DamagedEntry) return { id: 'damaged', recent: [], state: damagedState(line, error) };
+      throw error;
+    }
   },
 };
+
+function damagedState(line: string, damage: ServiceError): FrameState {
+  const handle = /"handle":"([^"]{1,128})"/.exec(line)?.[1] ?? '';
+  const version = /"version":"([0-7][0-9A-HJKMNP-TV-Z]{25})"/.exec(line)?.[1] ?? '0'.repeat(26);
+  const known = isHandle(handle) ? handle : UNKNOWN;
+  return { handle: known, version, table: randomUUID(), rows: undefined, expires: null, damage };
+}
+
+/** Of a damaged entry. */
+const UNKNOWN = parseHandle('unknown');
 
 const NEWLINE = 10;
 
@@ -117,13 +149,13 @@ function tableActions(state: FrameState, before: FrameState | undefined): readon
   const hasLocal = hasLocalTimes(columns);
   const protocol = hasLocal ? LOCAL_TIMES_PROTOCOL : PROTOCOL;
   // It is never lowered: readers of older versions of the table need what it says.
-  const isNeeded = before === undefined || (hasLocal && !hasLocalTimes(columnsOf(before)));
-  return [...(isNeeded ? [{ protocol }] : []), metaData(state, columns)];
+  return [...(before === undefined || hasLocal ? [{ protocol }] : []), metaData(state, columns)];
 }
 
 /** A dropped frame has no columns. */
-function columnsOf({ rows }: FrameState): DeltaStruct {
-  return rows === undefined ? { type: 'struct', fields: [] } : deltaSchema(schemaFromText(rows.schema));
+function columnsOf({ rows, columns }: FrameState): DeltaStruct {
+  if (rows === undefined) return { type: 'struct', fields: [] };
+  return columns ?? deltaSchema(schemaFromText(rows.schema));
 }
 
 function metaData({ table, handle, version }: FrameState, columns: DeltaStruct): object {
@@ -142,7 +174,7 @@ function metaData({ table, handle, version }: FrameState, columns: DeltaStruct):
 
 /** What an entry is to this program, as JSON. */
 function ownFields({ id, recent, state }: LogEntry<FrameState>): object {
-  const { handle, version, table, rows, expires, isSame } = state;
+  const { handle, version, table, rows, expires, isSame, moving, from } = state;
   return {
     format: FORMAT,
     id,
@@ -152,6 +184,8 @@ function ownFields({ id, recent, state }: LogEntry<FrameState>): object {
     table,
     expires,
     ...(isSame && { same: true }),
+    ...(moving && { moving: { handle: moving.handle, id: moving.id } }),
+    ...(from && { from: { handle: from.handle, id: from.id } }),
     ...(rows && { schema: rows.schema, parts: rows.parts.map(partFields) }),
   };
 }
@@ -170,7 +204,7 @@ type Fields = Readonly<Record<string, unknown>>;
 function ownFieldsIn(line: string): Fields {
   const { commitInfo } = parse(line);
   const { svc, svcCrc32 } = isFields(commitInfo) ? commitInfo : {};
-  if (!isFields(svc)) throw damaged('was written by another program');
+  if (!isFields(svc)) throw new ServiceError('invalid_data', 'The log of the frame was written by another program.');
   if (svc['format'] !== FORMAT) throw damaged('has a format that this version of the program does not know');
   if (checksumOf(svc) !== svcCrc32) throw damaged('does not match its checksum');
   return svc;
@@ -187,7 +221,7 @@ function parse(line: string): Fields {
 }
 
 function entryOf(own: Fields): LogEntry<FrameState> {
-  const { id, recent, handle, version, table, same, schema, parts } = own;
+  const { id, recent, handle, version, table, same, schema, parts, moving, from } = own;
   const expires = expiryOf(own['expires']);
   const isRight =
     typeof id === 'string' &&
@@ -200,8 +234,18 @@ function entryOf(own: Fields): LogEntry<FrameState> {
     expires !== undefined;
   if (!isRight) throw damaged('lacks what every entry has');
   const rows = typeof schema === 'string' && Array.isArray(parts) ? { schema, parts: parts.map(partOf) } : undefined;
-  const state = { handle, version, table, rows, expires, ...(same === true && { isSame: true as const }) };
+  const moves = {
+    ...(moving !== undefined && { moving: moveOf(moving) }),
+    ...(from !== undefined && { from: moveOf(from) }),
+  };
+  const state = { handle, version, table, rows, expires, ...(same === true && { isSame: true as const }), ...moves };
   return { id, recent, state };
+}
+
+function moveOf(move: unknown): FrameMove {
+  const { handle, id } = isFields(move) ? move : {};
+  if (typeof handle === 'string' && isHandle(handle) && typeof id === 'string') return { handle, id };
+  throw damaged('names a move that is not valid');
 }
 
 function expiryOf(value: unknown): Date | null | undefined {
@@ -230,6 +274,9 @@ function isSize(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
-function damaged(how: string): ServiceError {
-  return new ServiceError('invalid_data', `The newest entry in the log of the frame ${how}.`);
+function damaged(how: string): DamagedEntry {
+  return new DamagedEntry('invalid_data', `The newest entry in the log of the frame ${how}.`);
 }
+
+/** The bytes of an entry are not those that were written. */
+class DamagedEntry extends ServiceError {}

@@ -72,7 +72,7 @@ export interface FrameLogOptions<State> {
 const RECENT_IDS = 64;
 
 /** An entry lists the parts of a frame, and its schema has up to 64 MiB. */
-const MAX_ENTRY_BYTES = 128 * 1024 * 1024;
+export const MAX_ENTRY_BYTES = 128 * 1024 * 1024;
 
 /** After that the log is read again before an entry is created: others may have removed what was read. */
 const MAX_CHANGE_MS = 60_000;
@@ -88,6 +88,11 @@ const MIN_AGE_MS = 30 * 60_000;
 const SYSTEM_CLOCK = { now: () => performance.now(), sleep };
 const SYSTEM_RANDOM = { id: randomUUID, number: Math.random };
 
+/** The name of an entry in the folder of its log. */
+export function entryName(number: number): string {
+  return `${String(number).padStart(20, '0')}.json`;
+}
+
 /** The newest entry that this process has seen. `tag` tells it from a later one with the same number. */
 interface Seen<State> {
   readonly entry: NumberedEntry<State>;
@@ -101,7 +106,7 @@ interface Seen<State> {
  */
 function createEntryReader<State>({ objects, prefix, codec }: FrameLogOptions<State>) {
   let seen: Seen<State> | undefined;
-  const keyOf = (number: number): string => `${prefix}${String(number).padStart(20, '0')}.json`;
+  const keyOf = (number: number): string => prefix + entryName(number);
 
   async function read(number: number, signal?: AbortSignal): Promise<Seen<State> | undefined> {
     const found = await readObject(objects, keyOf(number), MAX_ENTRY_BYTES, signal);

@@ -1,37 +1,13 @@
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { ServiceError } from '@svc/errors';
-import type { FramePart, PartSize } from '../../files/frame-files.ts';
-import { parseFileName } from './frame-names.ts';
+import type { ListedRows, SizedPart } from '../stored-frame.ts';
+import { parseOldName } from './old-names.ts';
 
-/** The contents of a version that has several parts. */
-export interface Manifest {
-  readonly parts: readonly SizedPart[];
-  /** See `schemaText`. It may differ from those in the files, but only in what does not change how they are read. */
-  readonly schema: string;
-}
-
-/** A part of a known size. */
-export interface SizedPart extends FramePart {
-  readonly size: PartSize;
-}
-
-/** A later program that changes the format increases this number: earlier ones must not guess. */
 const FORMAT = 1;
 
-/** Encodes a manifest. Its files are in the same folder, and listed by their names. */
-export function encodeManifest({ parts, schema }: Manifest): string {
-  const listed = parts.map(({ path, size }) => ({
-    file: basename(path),
-    rows: size.rows,
-    bytes: size.fileBytes,
-    ...(size.arrowBytes !== undefined && { arrow_bytes: size.arrowBytes }),
-  }));
-  return `${JSON.stringify({ format: FORMAT, crc32: checksumOf(listed, schema), schema, parts: listed })}\n`;
-}
-
 /** Decodes the manifest of a version in a folder. A damaged one is `invalid_data`. */
-export function decodeManifest(text: string, folder: string, handle: string): Manifest {
+export function decodeManifest(text: string, folder: string, handle: string): ListedRows {
   const manifest = parse(text);
   if (manifest['format'] !== FORMAT) throw damaged('has a format that this program does not know');
   const { parts, schema } = manifest;
@@ -59,8 +35,8 @@ function checksumOf(parts: readonly unknown[], schema: string): string {
 function partOf(part: unknown, folder: string, handle: string): SizedPart {
   if (!isObject(part)) throw damaged('lists something that is not a part');
   const { file, rows, bytes, arrow_bytes: arrowBytes } = part;
-  const name = parseFileName(String(file));
-  if ((name.kind !== 'frame' && name.kind !== 'part') || name.handle !== handle) {
+  const name = parseOldName(String(file));
+  if ((name?.kind !== 'frame' && name?.kind !== 'part') || name.handle !== handle) {
     throw damaged('lists a file of another frame');
   }
   if (!isSize(rows) || !isSize(bytes)) throw damaged('lists a part without a size');

@@ -1,0 +1,59 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseHandle } from '@svc/frames';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { FrameState } from '../log/frame-entry.ts';
+import { appendTo, createTenantSlots, endMove, knownOf, readSlot, type Slot, slotOf } from './frame-slots.ts';
+
+let directory: string;
+let source: Slot;
+let target: Slot;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'frame-slots-'));
+  const tenant = createTenantSlots(directory, 'default');
+  source = slotOf(tenant, 'source');
+  target = slotOf(tenant, 'target');
+});
+
+afterEach(() => rm(directory, { recursive: true }));
+
+const [V1, V2] = ['01M7EY6RV4XGCAW41JMB7D644V', '01M7EY6RV4XGCAW41JMB7D644W'];
+const rows = { schema: '', parts: [] };
+const stateOf = (handle: string, version: string, more: Partial<FrameState> = {}): FrameState => ({
+  handle: parseHandle(handle),
+  version,
+  table: 'table',
+  rows,
+  columns: { type: 'struct', fields: [] },
+  expires: null,
+  ...more,
+});
+const put = (slot: Slot, state: FrameState) => slot.log().change(async () => state);
+const move = (handle: string) => ({ handle: parseHandle(handle), id: 'move' });
+
+test('the first read of a handle whose frame has arrived elsewhere completes the move', async () => {
+  await put(source, stateOf('source', V1, { moving: move('target') }));
+  await put(target, stateOf('target', V2, { from: move('source') }));
+  expect((await readSlot(source, true))?.state.rows).toBeUndefined();
+  expect((await source.log().newest())?.state.rows).toBeDefined();
+  expect((await readSlot(source, false))?.state.rows).toBeUndefined();
+  expect((await source.log().newest())?.state.rows).toBeUndefined();
+});
+
+test('the end of a move does not take the place of a frame that was put meanwhile', async () => {
+  await put(source, stateOf('source', V1, { moving: move('target') }));
+  await put(target, stateOf('target', V2, { from: move('source') }));
+  await put(source, stateOf('source', V2));
+  expect(await endMove(source, 'move')).toBeUndefined();
+  expect((await source.log().newest())?.state).toMatchObject({ version: V2, rows });
+});
+
+test('the target of a move is changed after the move is complete', async () => {
+  await put(source, stateOf('source', V1, { moving: move('target') }));
+  await put(target, stateOf('target', V1, { from: move('source') }));
+  target.known = knownOf(await readSlot(target, false));
+  await appendTo(target, () => stateOf('target', V2));
+  expect((await source.log().newest())?.state.rows).toBeUndefined();
+});
