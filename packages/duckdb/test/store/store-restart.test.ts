@@ -3,7 +3,6 @@ import { basename, join } from 'node:path';
 import { parseHandle } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { DurableStore } from '../../src/store/durable-store.ts';
 import { FRAME_CODEC } from '../../src/store/log/frame-entry.ts';
 import type { StoreProblem } from '../../src/store/catalogue/store-problem.ts';
 import { createArrowFrameFiles } from '../../src/testing/arrow-frame-files.ts';
@@ -328,47 +327,25 @@ test('a frame of format 1 whose file is damaged is reported, and taken over when
   expect(await rowsOf(await fixture.open(), refOf('a'))).toHaveLength(3);
 });
 
-test(
-  'of 10 000 frames, a page is listed within two seconds, without a look at their files',
-  { tags: ['slow'] },
-  async () => {
-    const writer = await fixture.open();
-    await writer.put(refOf('f-00000'), longFrame(1));
-    await writer.close();
-    const [part = ''] = await fixture.parts('f-00000');
-    const { state } = FRAME_CODEC.decode(await readFile(await fixture.entry('f-00000')));
-    for (let i = 1; i < 10_000; i++) {
-      const handle = parseHandle(`f-${String(i).padStart(5, '0')}`);
-      const folder = join(fixture.folder, handle);
-      await mkdir(join(folder, '_delta_log'), { recursive: true });
-      await link(part, join(folder, basename(part)));
-      const entry = FRAME_CODEC.encode({ id: handle, recent: [], state: { ...state, handle } }, undefined);
-      await writeFile(join(folder, '_delta_log', '00000000000000000000.json'), entry);
-    }
-    const files = createArrowFrameFiles();
-    // A busy machine spoils a single measurement.
-    const timesMs: number[] = [];
-    const openAndPage = async (): Promise<DurableStore> => {
-      const startMs = performance.now();
-      const store = await fixture.open({ files });
-      const page = await listDescribed(store, { prefix: 'f-0', after: 'f-00499', limit: 3 });
-      timesMs.push(performance.now() - startMs);
-      expect(page.map(({ handle }) => handle)).toEqual(['f-00500', 'f-00501', 'f-00502']);
-      expect(files.described).toEqual([]);
-      return store;
-    };
-    await (await openAndPage()).close();
-    await (await openAndPage()).close();
-    const store = await openAndPage();
-    expect(Math.min(...timesMs)).toBeLessThan(2000);
-    expect(await store.usage()).toMatchObject({ frames: 10_000 });
-    expect(await listDescribed(store)).toHaveLength(10_000);
-    const againMs: number[] = [];
-    for (let i = 0; i < 3; i += 1) {
-      const startMs = performance.now();
-      await store.list('default');
-      againMs.push(performance.now() - startMs);
-    }
-    expect(Math.min(...againMs)).toBeLessThan(200);
-  },
-);
+test('a page of a list looks at no file of a frame', async () => {
+  const writer = await fixture.open();
+  await writer.put(refOf('f-000'), longFrame(1));
+  await writer.close();
+  const [part = ''] = await fixture.parts('f-000');
+  const { state } = FRAME_CODEC.decode(await readFile(await fixture.entry('f-000')));
+  for (let i = 1; i < 1000; i++) {
+    const handle = parseHandle(`f-${String(i).padStart(3, '0')}`);
+    const folder = join(fixture.folder, handle);
+    await mkdir(join(folder, '_delta_log'), { recursive: true });
+    await link(part, join(folder, basename(part)));
+    const entry = FRAME_CODEC.encode({ id: handle, recent: [], state: { ...state, handle } }, undefined);
+    await writeFile(join(folder, '_delta_log', '00000000000000000000.json'), entry);
+  }
+  const files = createArrowFrameFiles();
+  const store = await fixture.open({ files });
+  const page = await listDescribed(store, { prefix: 'f-0', after: 'f-049', limit: 3 });
+  expect(page.map(({ handle }) => handle)).toEqual(['f-050', 'f-051', 'f-052']);
+  expect(await store.usage()).toMatchObject({ frames: 1000 });
+  expect(await listDescribed(store)).toHaveLength(1000);
+  expect(files.described).toEqual([]);
+});
