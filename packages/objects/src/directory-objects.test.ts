@@ -92,10 +92,10 @@ test('what is not a regular file is no object, and does not block', async () => 
   await mkdir(join(root, 'folder'));
   await symlink('/etc/hostname', join(root, 'link'));
   const objects = createDirectoryObjects(root);
-  for (const key of ['fifo', 'folder']) {
+  for (const key of ['fifo', 'folder', 'link']) {
     expect(await objects.get(key)).toBeUndefined();
     expect(await objects.stat(key)).toBeUndefined();
-    expect(await objects.create(key, Buffer.from('x'))).toBe(false);
+    await expect(objects.create(key, Buffer.from('x'))).rejects.toThrow(`"${key}" is not a file.`);
   }
   expect(await listed()).toEqual([]);
 });

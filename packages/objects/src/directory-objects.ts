@@ -5,6 +5,7 @@ import {
   constants,
   type Dirent,
   fstatSync,
+  lstatSync,
   openSync,
   readdirSync,
   readSync,
@@ -13,6 +14,7 @@ import {
 import { type FileHandle, link, mkdir, open, readdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import {
   createDirectorySync,
   type DirectorySync,
@@ -49,8 +51,11 @@ export function createDirectoryObjects(root: string): Objects {
     const isNew = await inFolder(root, dirname(target), () => link(path, target)).then(
       () => true,
       (error: unknown) => {
-        if (hasCode(error, 'EEXIST')) return false;
-        if (hasCode(error, ...NO_LINKS)) throw withoutLinks(root, error);
+        if (hasCode(error, 'EEXIST')) {
+          if (lstatIfThere(target)?.isFile() === false) throw notAFile(key);
+          return false;
+        }
+        if (hasCode(error, ...NO_LINKS)) throw withoutLinks(error);
         throw hasCode(error, ...REFUSALS) ? error : new OutcomeUnknown(key, error);
       },
     );
@@ -69,7 +74,7 @@ export function createDirectoryObjects(root: string): Objects {
     async stat(key, signal) {
       signal?.throwIfAborted();
       // Synchronous: every read of a hot frame asks twice, and a promise of it takes three times as long.
-      const found = statIfThere(pathOf(root, key));
+      const found = lstatIfThere(pathOf(root, key));
       if (found?.isFile() !== true) return undefined;
       return { tag: tagOf(found), bytes: Number(found.size), modified: found.mtime };
     },
@@ -109,21 +114,30 @@ function pathOf(root: string, key: string): string {
 /** What systems report if they have not made a name. Anything else may come from a network, after it was made. */
 const REFUSALS = ['EACCES', 'EDQUOT', 'ELOOP', 'ENAMETOOLONG', 'ENOENT', 'ENOSPC', 'ENOTDIR', 'EROFS'];
 
-function withoutLinks(root: string, cause: unknown): ServiceError {
-  return new ServiceError('unavailable', `The file system of ${root} cannot give a file a second name.`, {
+function withoutLinks(cause: unknown): ServiceError {
+  return new ServiceError('unavailable', 'The file system cannot give a file a second name.', {
     hint: 'Keep the frames on a file system with hard links, such as ext4, XFS or APFS.',
     cause,
   });
 }
 
-function statIfThere(path: string): BigIntStats | undefined {
+function notAFile(key: string): ServiceError {
+  return new ServiceError('unavailable', `${quoted(key)} is not a file.`, {
+    hint: 'Ask the operator to move it away.',
+  });
+}
+
+function statIfThere(path: string, statOf = statSync): BigIntStats | undefined {
   try {
-    return statSync(path, { bigint: true, throwIfNoEntry: false });
+    return statOf(path, { bigint: true, throwIfNoEntry: false });
   } catch (error) {
     if (hasCode(error, 'ENOTDIR')) return undefined;
     throw error;
   }
 }
+
+/** Links are no objects: lists do not have them. */
+const lstatIfThere = (path: string): BigIntStats | undefined => statIfThere(path, lstatSync);
 
 /**
  * Identifies a file. A later one may get its inode, but not at the same time by the clock of the file system. The change time
@@ -223,10 +237,10 @@ async function* oneChunk(chunk: Uint8Array): AsyncIterable<Uint8Array> {
 }
 
 /** Opening a FIFO would wait for its writer. */
-const NO_WAIT = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+const NO_WAIT = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
 
-/** What systems report if there is no file with the name; the last two are those of sockets and missing devices. */
-const NO_FILE = ['ENOENT', 'ENOTDIR', 'ENXIO', 'EOPNOTSUPP'];
+/** What systems report if there is no file with the name, but a link, a socket or a missing device. */
+const NO_FILE = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO', 'EOPNOTSUPP'];
 
 async function openObject(path: string, options: GetOptions = {}): Promise<ObjectBody | undefined> {
   const { range, signal } = options;

@@ -302,6 +302,7 @@ function storeOf(
         ...(files.isResponding() ? [] : [NOT_RESPONDING]),
         ...(await health.faults()),
         ...(await parts.damaged.faults()),
+        ...catalogue.faults(),
       ];
     },
     verify: (signal) => verifyFrames(parts, signal),

@@ -106,7 +106,7 @@ export interface DamagedFrames {
 }
 
 /** The most frames of one health check. */
-const MAX_FAULTS = 100;
+export const MAX_FAULTS = 100;
 
 /** Creates an empty set. */
 export function createDamagedFrames(onProblem: (problem: StoreProblem) => void): DamagedFrames {

@@ -317,6 +317,7 @@ test('a frame of format 1 whose file is damaged is reported, and taken over when
   const store = await fixture.open({ onProblem: (problem) => problems.push(problem) });
   expect(await listDescribed(store, { limit: 1 })).toMatchObject([{ handle: 'b' }]);
   expect(problems).toMatchObject([{ kind: 'damaged_frame', handle: 'a' }]);
+  expect(await store.faults()).toMatchObject([{ kind: 'damaged_frame', tenant: 'default', handle: 'a' }]);
   for (const change of [store.open(refOf('a')), store.put(refOf('a'), longFrame(1)), store.drop(refOf('a'))]) {
     await expect(change).rejects.toMatchObject({ code: 'internal', message: expect.stringContaining('"a"') });
   }

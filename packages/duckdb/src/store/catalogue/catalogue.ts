@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
-import { type FrameRef, type Handle, parseHandle } from '@svc/frames';
+import { type FrameRef, type Handle, parseHandle, type StoreFault } from '@svc/frames';
 import { createYield } from '@svc/frames/async';
 import { onceAtATime, readSmallFile, unlinkIfThere } from '@svc/objects/internal';
 import { schemaFromText, schemaText } from '../../types/stored-types.ts';
@@ -50,6 +50,7 @@ import { forEachConcurrently, type TenantFolder } from './tenant-folder.ts';
 import type { FrameFiles } from '../../files/frame-files.ts';
 import type { KeptContents } from '../frame-contents.ts';
 import { isFullDisk } from '../store-errors.ts';
+import { MAX_FAULTS } from '../store-health.ts';
 
 /** The frames of all tenants that were put, as the directory has them. Change frames only inside `change`. */
 export interface Catalogue extends Changes {
@@ -91,6 +92,8 @@ export interface Catalogue extends Changes {
   removeExpired(): void;
   /** Reads the directory again. */
   rescan(): Promise<void>;
+  /** The frames of format 1 that could not be taken over. */
+  faults(): readonly StoreFault[];
   /** Resolves when all removals in progress are done. */
   settle(): Promise<void>;
 }
@@ -154,6 +157,7 @@ class LogCatalogue implements Catalogue {
   /** The numbers of the entries of versions. */
   readonly #numbers = new WeakMap<StoredFrame, number>();
   readonly #expiring = new Set<StoredFrame>();
+  readonly #failed: StoreFault[] = [];
   /** Background work, which only `settle` awaits. */
   readonly #running = new Set<Promise<void>>();
   readonly #readOnce = onceAtATime((slot: Slot) => this.#read(slot));
@@ -177,7 +181,7 @@ class LogCatalogue implements Catalogue {
       const { keys, unfinished, isOld } = await listTenant(tenant.folder.path);
       if (isOld && isReadOnly) await checkTakenOver(directory);
       if (isOld && !isReadOnly) {
-        await takeOver(tenant, { files, onProblem });
+        this.#failed.push(...(await takeOver(tenant, { files, onProblem })));
         keys.push(...(await listTenant(tenant.folder.path)).keys);
       }
       const pause = createYield();
@@ -343,6 +347,10 @@ class LogCatalogue implements Catalogue {
       await this.#inTurn(this.#slotOf(frame), () => this.#dropExpired(frame));
     };
     this.#track(forEachConcurrently(expired, drop));
+  }
+
+  faults(): readonly StoreFault[] {
+    return this.#failed.slice(0, MAX_FAULTS);
   }
 
   async settle(): Promise<void> {

@@ -1,10 +1,20 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseHandle } from '@svc/frames';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { FrameState } from '../log/frame-entry.ts';
-import { appendTo, createTenantSlots, endMove, knownOf, readSlot, type Slot, slotOf } from './frame-slots.ts';
+import {
+  appendTo,
+  createTenantSlots,
+  endMove,
+  entryFile,
+  knownOf,
+  placeParts,
+  readSlot,
+  type Slot,
+  slotOf,
+} from './frame-slots.ts';
 
 let directory: string;
 let source: Slot;
@@ -56,4 +66,23 @@ test('the target of a move is changed after the move is complete', async () => {
   target.known = knownOf(await readSlot(target, false));
   await appendTo(target, () => stateOf('target', V2));
   expect((await source.log().newest())?.state.rows).toBeUndefined();
+});
+
+test('a folder with the name of the next entry is an error at once', async () => {
+  await put(source, stateOf('source', V1));
+  source.known = knownOf(await readSlot(source, false));
+  await mkdir(entryFile(source, 1));
+  await expect(appendTo(source, () => stateOf('source', V2))).rejects.toMatchObject({
+    code: 'unavailable',
+    message: expect.stringContaining('1.json" is not a file.'),
+  });
+});
+
+test('a file with the name of the log is an error that names it', async () => {
+  await mkdir(source.path, { recursive: true });
+  await writeFile(join(source.path, '_delta_log'), '');
+  await expect(placeParts(source, V1, [])).rejects.toMatchObject({
+    code: 'unavailable',
+    message: expect.stringContaining('source is not a folder with a log.'),
+  });
 });

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import { createDirectoryObjects, type Objects, OutcomeUnknown } from '@svc/objects';
-import { syncDirectory } from '@svc/objects/internal';
+import { hasCode, syncDirectory } from '@svc/objects/internal';
 import type { PartSize } from '../../files/frame-files.ts';
 import { FRAME_CODEC, type FrameMove, type FrameState, type StoredPart } from '../log/frame-entry.ts';
 import { createFrameLog, entryName, type FrameLog, type NumberedEntry } from '../log/frame-log.ts';
@@ -192,7 +192,9 @@ export async function placeParts(
   const found = lstatSync(slot.path, { throwIfNoEntry: false });
   if (found !== undefined && !found.isDirectory()) throw notAFolder(slot);
   // The names of the folders are flushed with the entry.
-  await mkdir(join(slot.path, LOG_FOLDER), { recursive: true });
+  await mkdir(join(slot.path, LOG_FOLDER), { recursive: true }).catch((error: unknown) => {
+    throw hasCode(error, 'EEXIST') ? notAFolder(slot) : error;
+  });
   const parts: SizedPart[] = [];
   for (const part of next) {
     if ('path' in part) parts.push(part);
@@ -207,7 +209,7 @@ export async function placeParts(
 }
 
 function notAFolder({ key, path }: Slot): ServiceError {
-  const message = `The frame ${quoted(key)} cannot be stored: ${basename(path)} is not a folder.`;
+  const message = `The frame ${quoted(key)} cannot be stored: ${basename(path)} is not a folder with a log.`;
   return new ServiceError('unavailable', message, { hint: 'Use another handle, or ask the operator to move it away.' });
 }
 

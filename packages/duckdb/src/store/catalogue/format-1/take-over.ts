@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
+import type { StoreFault } from '@svc/frames';
 import { hasCode } from '@svc/objects/internal';
 import type { FrameFiles } from '../../../files/frame-files.ts';
 import { schemaText } from '../../../types/stored-types.ts';
@@ -30,9 +31,9 @@ export interface TakeOverOptions {
 /**
  * Takes over the frames of a tenant's folder of format 1: each gets a log, and its files get names in the folder of the frame.
  * No rows are written. The process can die at any moment: a frame whose log has its version was taken over, and what is left
- * of its files is removed.
+ * of its files is removed. Returns the frames that cannot be read.
  */
-export async function takeOver(tenant: TenantSlots, options: TakeOverOptions): Promise<void> {
+export async function takeOver(tenant: TenantSlots, options: TakeOverOptions): Promise<readonly StoreFault[]> {
   const { folder, name } = tenant;
   const { handles, orphans, ambiguous } = await readOldFolder(folder.path);
   for (const { handle } of ambiguous) {
@@ -45,6 +46,9 @@ export async function takeOver(tenant: TenantSlots, options: TakeOverOptions): P
   }
   await forEachConcurrently([...handles.values()], (files) => takeOverHandle(tenant, files, options));
   await removeOld(folder.path, [], orphans, []);
+  return [...tenant.slots.values()].flatMap(({ failure, key }) =>
+    failure ? [{ kind: 'damaged_frame' as const, message: failure.message, tenant: name, handle: key }] : [],
+  );
 }
 
 async function takeOverHandle(tenant: TenantSlots, files: OldHandle, options: TakeOverOptions): Promise<void> {
