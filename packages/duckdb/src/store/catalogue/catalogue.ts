@@ -34,15 +34,15 @@ import {
   unneededParts,
 } from './frame-slots.ts';
 import { takeOver } from './format-1/take-over.ts';
-import { type FrameVersions, timeOfVersion } from './frame-versions.ts';
+import type { FrameVersions } from './frame-versions.ts';
 import { type Changes, createChanges } from './keyed-queue.ts';
 import {
   contentsOfParts,
   type FrameContents,
   isExpired,
   type ListedRows,
+  newFrame,
   pathsOf,
-  type SizedPart,
   type StoredFrame,
 } from './stored-frame.ts';
 import type { StoreProblem } from './store-problem.ts';
@@ -413,12 +413,12 @@ class LogCatalogue implements Catalogue {
   #frameOf(slot: Slot, { rows, handle, version, damage }: FrameState): StoredFrame | undefined {
     if (damage) {
       const isKnown = handle.toLowerCase() === slot.key;
-      return newFrame(slot, { handle: isKnown ? handle : refOf(slot).handle, version, parts: [] });
+      return newFrame(slot.tenant.name, { handle: isKnown ? handle : refOf(slot).handle, version, parts: [] });
     }
     if (rows === undefined || slot.current?.version === version) return rows && slot.current;
     const parts = sizedPartsOf(slot, rows.parts);
     const contents = contentsOfParts(schemaFromText(rows.schema), parts);
-    const frame = newFrame(slot, { handle, version, parts, contents });
+    const frame = newFrame(slot.tenant.name, { handle, version, parts, contents });
     this.#options.kept.keep(frame, contents);
     return frame;
   }
@@ -495,7 +495,7 @@ class LogCatalogue implements Catalogue {
       const staged = next.parts.flatMap((part) => ('path' in part || part.isKept === true ? [] : part.from));
       await Promise.allSettled(staged.map(unlinkIfThere));
       this.#trimLater(slot);
-      return newFrame(slot, { handle, version, parts, contents });
+      return newFrame(slot.tenant.name, { handle, version, parts, contents });
     } catch (error) {
       slot.isSwept = false;
       this.#begin(slot, () => this.#clean(slot));
@@ -588,31 +588,4 @@ function refOf({ tenant, key }: Slot): FrameRef {
 
 function currentOf({ slots }: TenantSlots): StoredFrame[] {
   return [...slots.values()].flatMap(({ current }) => current ?? []);
-}
-
-/** A version without readers that never expires. */
-function newFrame(
-  { tenant }: Slot,
-  {
-    handle,
-    version,
-    parts,
-    contents,
-  }: Pick<StoredFrame, 'handle' | 'version'> & {
-    readonly parts: readonly SizedPart[];
-    readonly contents?: FrameContents;
-  },
-): StoredFrame {
-  return {
-    tenant: tenant.name,
-    handle,
-    version,
-    created: timeOfVersion(version),
-    source: { kind: 'parts', parts },
-    isForeign: false,
-    expires: null,
-    contents,
-    fileBytes: contents?.fileBytes,
-    readers: 0,
-  };
 }

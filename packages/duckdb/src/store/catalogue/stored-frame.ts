@@ -1,6 +1,7 @@
 import type { ServiceError } from '@svc/errors';
 import { type ColumnInfo, columnInfo, type FrameInfo, type Handle } from '@svc/frames';
 import type { Schema } from 'apache-arrow';
+import { timeOfVersion } from './frame-versions.ts';
 import type { FileSource, FramePart, PartSize, PartsSource, SourceInfo } from '../../files/frame-files.ts';
 
 /** A foreign file that is converted to Parquet before its rows are read. */
@@ -65,6 +66,28 @@ export interface StoredFrame {
   fileBytes: number | undefined;
   /** The number of open readers. */
   readers: number;
+}
+
+/** The parts of a version. `contents`: undefined if they cannot be read. */
+interface VersionParts extends Pick<StoredFrame, 'handle' | 'version'> {
+  readonly parts: readonly SizedPart[];
+  readonly contents?: FrameContents;
+}
+
+/** Creates a version without readers that never expires. */
+export function newFrame(tenant: string, { handle, version, parts, contents }: VersionParts): StoredFrame {
+  return {
+    tenant,
+    handle,
+    version,
+    created: timeOfVersion(version),
+    source: { kind: 'parts', parts },
+    isForeign: false,
+    expires: null,
+    contents,
+    fileBytes: contents?.fileBytes,
+    readers: 0,
+  };
 }
 
 /** Creates the description of a file. */
