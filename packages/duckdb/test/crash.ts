@@ -146,7 +146,8 @@ async function checkFiles(folder: string, frames: number): Promise<void> {
   expect(names).toHaveLength(frames);
   for (const name of names) {
     const log = join(folder, name, '_delta_log');
-    const newest = (await readdir(log)).toSorted().at(-1) ?? '';
+    const entries = (await readdir(log)).filter((entry) => entry.endsWith('.json'));
+    const newest = entries.toSorted().at(-1) ?? '';
     const { state } = FRAME_CODEC.decode(await readFile(join(log, newest)));
     const listed = state.rows?.parts.map(({ file }) => file) ?? [];
     expect((await readdir(join(folder, name))).toSorted()).toEqual([...listed, '_delta_log'].toSorted());

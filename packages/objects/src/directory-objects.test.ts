@@ -44,7 +44,7 @@ test('an unfinished file of a process that was killed is not listed', async () =
   expect(await listed()).toEqual([]);
 });
 
-test('a removal sweeps unfinished files that are older than an hour, and no others', async () => {
+test('a removal sweeps from its folder unfinished files that are older than an hour, and no others', async () => {
   const objects = createDirectoryObjects(root);
   for (const key of ['a/b/c', 'a/b/d', 'a/e']) await objects.create(key, Buffer.from('x'));
   const ages = { old: 61, young: 59, 'a/old': 61, 'a/b/old': 61, 'a/b/young': 59 };
@@ -60,9 +60,9 @@ test('a removal sweeps unfinished files that are older than an hour, and no othe
   await rm(join(root, 'a/b/folder.unfinished'), { recursive: true });
   await rm(join(root, 'a/b/young.unfinished'));
   await objects.remove(['a/b/d']);
-  expect(await readdir(join(root, 'a'))).toEqual(['e']);
+  expect(await readdir(join(root, 'a'))).toEqual(['e', 'old.unfinished']);
   await objects.remove(['a/e']);
-  expect(await readdir(root)).toEqual(['young.unfinished']);
+  expect(await readdir(root)).toEqual(['old.unfinished', 'young.unfinished']);
 });
 
 test('removing the last object of a folder removes the folder, not the home', async () => {
@@ -90,7 +90,7 @@ test('objects can be created while others remove the folder', async () => {
 test('what is not a regular file is no object, and does not block', async () => {
   execFileSync('mkfifo', [join(root, 'fifo')]);
   await mkdir(join(root, 'folder'));
-  await symlink('/etc/hostname', join(root, 'link'));
+  await symlink('/nowhere', join(root, 'link'));
   const objects = createDirectoryObjects(root);
   for (const key of ['fifo', 'folder', 'link']) {
     expect(await objects.get(key)).toBeUndefined();
@@ -98,6 +98,16 @@ test('what is not a regular file is no object, and does not block', async () => 
     await expect(objects.create(key, Buffer.from('x'))).rejects.toThrow(`"${key}" is not a file.`);
   }
   expect(await listed()).toEqual([]);
+});
+
+test('a link to a file is an object', async () => {
+  const objects = createDirectoryObjects(root);
+  await objects.create('a', Buffer.from('x'));
+  await symlink(join(root, 'a'), join(root, 'link'));
+  expect(await listed()).toEqual(['a', 'link']);
+  expect(await objects.stat('link')).toEqual(await objects.stat('a'));
+  expect((await readObject(objects, 'link', 10))?.bytes).toEqual(Buffer.from('x'));
+  expect(await objects.create('link', Buffer.from('y'))).toBe(false);
 });
 
 test('a hard link of an object, as a backup makes it, does not change its tag', async () => {

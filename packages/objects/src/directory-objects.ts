@@ -52,7 +52,8 @@ export function createDirectoryObjects(root: string): Objects {
       () => true,
       (error: unknown) => {
         if (hasCode(error, 'EEXIST')) {
-          if (lstatIfThere(target)?.isFile() === false) throw notAFile(key);
+          // A link to nothing is there, too.
+          if (statIfThere(target)?.isFile() !== true && lstatIfThere(target)) throw notAFile(key);
           return false;
         }
         if (hasCode(error, ...NO_LINKS)) throw withoutLinks(error);
@@ -74,7 +75,7 @@ export function createDirectoryObjects(root: string): Objects {
     async stat(key, signal) {
       signal?.throwIfAborted();
       // Synchronous: every read of a hot frame asks twice, and a promise of it takes three times as long.
-      const found = lstatIfThere(pathOf(root, key));
+      const found = statIfThere(pathOf(root, key));
       if (found?.isFile() !== true) return undefined;
       return { tag: tagOf(found), bytes: Number(found.size), modified: found.mtime };
     },
@@ -136,7 +137,7 @@ function statIfThere(path: string, statOf = statSync): BigIntStats | undefined {
   }
 }
 
-/** Links are no objects: lists do not have them. */
+/** Does not follow links. */
 const lstatIfThere = (path: string): BigIntStats | undefined => statIfThere(path, lstatSync);
 
 /**
@@ -237,10 +238,10 @@ async function* oneChunk(chunk: Uint8Array): AsyncIterable<Uint8Array> {
 }
 
 /** Opening a FIFO would wait for its writer. */
-const NO_WAIT = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
+const NO_WAIT = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** What systems report if there is no file with the name, but a link, a socket or a missing device. */
-const NO_FILE = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO', 'EOPNOTSUPP'];
+/** What systems report if there is no file with the name; the last two are those of sockets and missing devices. */
+const NO_FILE = ['ENOENT', 'ENOTDIR', 'ENXIO', 'EOPNOTSUPP'];
 
 async function openObject(path: string, options: GetOptions = {}): Promise<ObjectBody | undefined> {
   const { range, signal } = options;
@@ -311,10 +312,11 @@ function entriesIn(folder: string): Dirent[] {
 async function* listFolder(root: string, prefix: string, options: ListOptions): AsyncIterable<string> {
   const { after = '', signal } = options;
   signal?.throwIfAborted();
-  const entries = entriesIn(join(root, prefix));
+  const folder = join(root, prefix);
+  const entries = entriesIn(folder);
   // The system may have others beside them, such as lost+found, which only root can read.
   const isListed = (entry: Dirent): boolean =>
-    (entry.isDirectory() || entry.isFile()) && isKey(`${prefix}${entry.name}`);
+    (entry.isDirectory() || isFileIn(folder, entry)) && isKey(`${prefix}${entry.name}`);
   const keys = entries.filter(isListed).map((entry) => `${prefix}${entry.name}${entry.isDirectory() ? '/' : ''}`);
   for (const key of keys.toSorted()) {
     if (!key.endsWith('/')) {
@@ -326,10 +328,15 @@ async function* listFolder(root: string, prefix: string, options: ListOptions): 
   }
 }
 
+/** True for a file and for a link to one. */
+function isFileIn(folder: string, entry: Dirent): boolean {
+  return entry.isFile() || (entry.isSymbolicLink() && statIfThere(join(folder, entry.name))?.isFile() === true);
+}
+
 /** Removes a folder and its parents, as far as they are empty. */
 async function removeEmpty(root: string, folder: string): Promise<void> {
+  await sweep(join(root, folder));
   for (let path = folder; ; path = dirname(path)) {
-    await sweep(join(root, path));
     if (path === '.' || !(await removeIfEmpty(join(root, path)))) return;
   }
 }

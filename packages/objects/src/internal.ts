@@ -13,8 +13,6 @@
 export {
   type CopiedFile,
   copyFlushed,
-  createDirectorySync,
-  type DirectorySync,
   freeDiskBytes,
   hasCode,
   makeDirectory,
@@ -28,3 +26,4 @@ export {
   writeFlushed,
   writeWhole,
 } from './durable-files.ts';
+export { UNFINISHED } from './objects.ts';

@@ -221,7 +221,11 @@ export async function* verifyFrames(
     }
   }
 
-  for (const frame of (await catalogue.needed()).current) {
+  const { current } = await catalogue.needed();
+  for (const { tenant, handle, failure } of catalogue.notTakenOver()) {
+    yield { tenant, handle, path: catalogue.folderOf(tenant).path, state: 'damaged', cause: failure };
+  }
+  for (const frame of current) {
     signal?.throwIfAborted();
     const found = await verify(frame);
     const { tenant, handle } = frame;

@@ -10,7 +10,7 @@ import { createUnnamedFiles } from '../disk/unnamed-files.ts';
 import type { FrameFiles, WriteOptions } from '../files/frame-files.ts';
 import { createAppends } from './append/append-rows.ts';
 import { createPartMerger } from './append/part-merger.ts';
-import { type CatalogueOptions, createCatalogue } from './catalogue/catalogue.ts';
+import { Catalogue, type CatalogueOptions } from './catalogue/catalogue.ts';
 import { checkFormat, endTakeOver, markFormat } from './catalogue/directory-format.ts';
 import { createFrameVersions } from './catalogue/frame-versions.ts';
 import type { StoreProblem } from './catalogue/store-problem.ts';
@@ -18,7 +18,7 @@ import { infoOf, type StoredFrame } from './catalogue/stored-frame.ts';
 import { createTenantFolder, type TenantFolder } from './catalogue/tenant-folder.ts';
 import { dropFrame, expireFrame, renameFrame } from './change-frames.ts';
 import { createSqlFrames, type SqlFrames } from './sql-frames.ts';
-import { createDamagedFrames, createWriteHealth } from './store-health.ts';
+import { createDamagedFrames, createWriteHealth, MAX_FAULTS } from './store-health.ts';
 import { createDescribeQueue } from './describe-queue.ts';
 import { createForeignFrames } from './foreign/foreign-frames.ts';
 import { createContentReader, createKeptContents } from './frame-contents.ts';
@@ -140,6 +140,10 @@ async function releaseLock(lock: DirectoryLock, { onProblem }: DurableStoreOptio
   });
 }
 
+function faultOf({ tenant, handle, failure }: ReturnType<Catalogue['notTakenOver']>[number]): StoreFault {
+  return { kind: 'damaged_frame', message: failure.message, tenant, handle };
+}
+
 /** Opens a store for reading only. Files it has to write go into a private directory. */
 async function createReader(options: DurableStoreOptions): Promise<DurableStore> {
   const temporary = tmpdir();
@@ -193,17 +197,20 @@ async function createParts(
     damaged.remove(frame, successor);
   };
   const versions = createFrameVersions(now);
-  const catalogue = await createCatalogue({
+  const checkLock = async (): Promise<void> => lock?.check();
+  const catalogue = new Catalogue({
     directory,
     isReadOnly,
     versions,
     files,
     now,
+    checkLock,
     kept,
     onProblem,
     onExpired,
     onLeave,
   });
+  await catalogue.rescan();
   const foreign = createForeignFrames({
     directory,
     hasDecoders: decoders !== undefined,
@@ -213,7 +220,6 @@ async function createParts(
     onLeave,
     onBrokenDatabase: (cause) => onProblem({ kind: 'unreadable_database', tenant: '', handle: '', cause }),
   });
-  const checkLock = async (): Promise<void> => lock?.check();
   return {
     directory,
     hasTenants,
@@ -302,7 +308,7 @@ function storeOf(
         ...(files.isResponding() ? [] : [NOT_RESPONDING]),
         ...(await health.faults()),
         ...(await parts.damaged.faults()),
-        ...catalogue.faults(),
+        ...catalogue.notTakenOver().slice(0, MAX_FAULTS).map(faultOf),
       ];
     },
     verify: (signal) => verifyFrames(parts, signal),

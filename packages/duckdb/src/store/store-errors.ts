@@ -130,6 +130,13 @@ export function notATable(handle: string): ServiceError {
   );
 }
 
+/** The error for a frame that the holder of the directory has dropped and put again. */
+export function changedFrame(handle: string): ServiceError {
+  return new ServiceError('unavailable', `The frame ${quoted(handle)} has changed while it was being read.`, {
+    hint: 'Send the request again.',
+  });
+}
+
 /** The error for a foreign file replaced or written to while it was being read. */
 export function changedFile(handle: string): ServiceError {
   return new ServiceError(

@@ -45,6 +45,12 @@ test.each([
   expect(await health.faults()).toEqual([{ kind: 'cannot_write', message: expect.stringMatching(message) }]);
 });
 
+test('a change whose outcome is not known counts as the error of the disk behind it', async () => {
+  prepare = () => Promise.reject(failure('EIO'));
+  await fail(new Error('It is not known.', { cause: new Error('It is not known.', { cause: failure('EIO') }) }));
+  expect(await health.faults()).toHaveLength(1);
+});
+
 test('a change that fails for another reason says nothing about the directory', async () => {
   prepare = () => Promise.reject(failure('EROFS'));
   await fail(new Error('The upload is broken.'));

@@ -68,7 +68,7 @@ export function createWriteHealth({ folderOf, lockFailure }: WriteHealthOptions)
         if (result !== undefined && result !== false) refused = undefined;
         return result;
       } catch (error) {
-        if (diskFault(error) !== undefined) refused = tenant;
+        if (isOfDisk(error)) refused = tenant;
         throw error;
       }
     },
@@ -77,6 +77,12 @@ export function createWriteHealth({ folderOf, lockFailure }: WriteHealthOptions)
       return message === undefined ? [] : [{ kind: 'cannot_write', message }];
     },
   };
+}
+
+/** True if a disk reported an error, or caused one: the outcome of a change may not be known. */
+function isOfDisk(error: unknown): boolean {
+  if (diskFault(error) !== undefined) return true;
+  return error instanceof Error && error.cause !== undefined && isOfDisk(error.cause);
 }
 
 /** Writes and removes a file. If it stays, the next start sweeps it. */

@@ -130,7 +130,7 @@ describe.each(FRAMES)('a frame of %s', (_kind, put, rows) => {
       await put(store);
       const restore = await failFlush(at);
       await rename(store).catch(() => {});
-      restore();
+      expect(restore()).toBe(true);
       const found = await both(store);
       expect([
         [rows, undefined],
@@ -143,8 +143,8 @@ describe.each(FRAMES)('a frame of %s', (_kind, put, rows) => {
   );
 });
 
-/** Makes one flush of a directory fail: the first one has number 1. */
-async function failFlush(number: number): Promise<() => void> {
+/** Makes one flush of a directory fail: the first one has number 1. The result ends that, and returns true if it has failed. */
+async function failFlush(number: number): Promise<() => boolean> {
   const directory = await open(fixture.folder);
   const prototype = Object.getPrototypeOf(directory) as typeof directory;
   await directory.close();
@@ -156,7 +156,10 @@ async function failFlush(number: number): Promise<() => void> {
     return sync.call(this);
   });
   onTestFinished(() => spy.mockRestore());
-  return () => spy.mockRestore();
+  return () => {
+    spy.mockRestore();
+    return flushes >= number;
+  };
 }
 
 test('a list has a frame once while it is renamed', async () => {

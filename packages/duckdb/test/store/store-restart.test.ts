@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { cp, link, mkdir, readdir, readFile, rename, symlink, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { parseHandle } from '@svc/frames';
@@ -349,4 +350,66 @@ test('a page of a list looks at no file of a frame', async () => {
   expect(await store.usage()).toMatchObject({ frames: 1000 });
   expect(await listDescribed(store)).toHaveLength(1000);
   expect(files.described).toEqual([]);
+});
+
+describe('the folder of a frame', () => {
+  beforeEach(async () => {
+    const store = await fixture.open();
+    await store.put(trades, longFrame(1));
+    await store.append(trades, longFrame(1));
+    await store.close();
+  });
+
+  test('that was copied under another name is damaged, can be dropped, and the frame itself is not affected', async () => {
+    await cp(join(fixture.folder, 'trades'), join(fixture.folder, 'copy'), { recursive: true });
+    const store = await fixture.open();
+    await expect(store.open(refOf('copy'))).rejects.toMatchObject({
+      code: 'internal',
+      cause: expect.objectContaining({ message: expect.stringContaining('is one of the frame "trades"') }),
+    });
+    expect(await rowsOf(store, trades)).toHaveLength(2);
+    expect(await fixture.parts('copy')).toHaveLength(2);
+    expect(await store.drop(refOf('copy'))).toBe(true);
+    expect(await store.open(refOf('copy'))).toBeUndefined();
+  });
+
+  test('whose files are all links is read', async () => {
+    const linked = join(fixture.folder, 'linked');
+    await rename(join(fixture.folder, 'trades'), linked);
+    await mkdir(join(fixture.folder, 'trades/_delta_log'), { recursive: true });
+    for (const name of await readdir(linked, { recursive: true })) {
+      if (name !== '_delta_log') await symlink(join(linked, name), join(fixture.folder, 'trades', name));
+    }
+    const store = await fixture.open();
+    expect(await rowsOf(store, trades)).toHaveLength(2);
+    await store.append(trades, longFrame(1));
+    await store.close();
+    expect(await rowsOf(await fixture.open(), trades)).toHaveLength(3);
+  });
+
+  test('loses no part while something that is no file has the name of an entry', async () => {
+    const entry = await fixture.entry('trades');
+    await rename(entry, join(fixture.folder, 'newest'));
+    await mkdir(entry);
+    const store = await fixture.open();
+    expect(await rowsOf(store, trades)).toHaveLength(1);
+    await expect(store.append(trades, longFrame(1))).rejects.toMatchObject({
+      message: expect.stringContaining('is not a file'),
+    });
+    await store.close();
+    expect(await fixture.parts('trades')).toHaveLength(3);
+  });
+
+  test.each(['trades', 'dropped'])('of %s has no entry that a process before did not complete', async (handle) => {
+    const log = join(fixture.folder, handle, '_delta_log');
+    await mkdir(log, { recursive: true });
+    const left = join(log, '00000000000000000009.json.0123456789abcdef.unfinished');
+    await writeFile(left, 'half');
+    await utimes(left, 1, 1);
+    const store = await fixture.open();
+    await store.open(refOf(handle)).then((frame) => frame?.close());
+    await store.close();
+    expect(existsSync(left)).toBe(false);
+    expect(existsSync(log)).toBe(handle === 'trades');
+  });
 });

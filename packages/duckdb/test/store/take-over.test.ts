@@ -1,6 +1,6 @@
 // A directory of format 1 is taken over, whenever the process that does it dies.
 import { cpSync, mkdirSync } from 'node:fs';
-import { mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -165,5 +165,35 @@ test('a frame with a part that is missing stays as it is, is reported, and is ta
   expect((await readdir(folder)).filter((name) => name.includes('@')).toSorted()).toEqual(names);
   const again = await openStore(directory);
   expect((await rowsOf(again, refOf('many')))?.flat()).toEqual([1n, 2n]);
+  await again.close();
+});
+
+test.each([
+  ['a file', (path: string) => writeFile(path, '')],
+  ['a link to nothing', (path: string) => symlink('/nowhere', path)],
+  [
+    'a file that is named as the log',
+    (path: string) => mkdir(path).then(() => writeFile(join(path, '_delta_log'), '')),
+  ],
+])('%s in the place of the folder of a frame is reported, and the others are taken over', async (_name, place) => {
+  await leaveRows(`a@${at(1)}.parquet`, [1]);
+  await leaveRows(`b@${at(1)}.parquet`, [2]);
+  await place(join(folder, 'a'));
+  const store = await openStore(directory);
+  expect(await store.faults()).toMatchObject([{ kind: 'damaged_frame', tenant: 'default', handle: 'a' }]);
+  expect((await rowsOf(store, refOf('b')))?.flat()).toEqual([2n]);
+  await store.close();
+  const reader = await openStore(directory, { isReadOnly: true });
+  await rowsOf(reader, refOf('b'));
+  const states: unknown[] = [];
+  for await (const { handle, state } of reader.verify()) states.push([handle, state]);
+  expect(states).toEqual([
+    ['a', 'damaged'],
+    ['b', 'unchecked'],
+  ]);
+  await reader.close();
+  await rm(join(folder, 'a'), { recursive: true });
+  const again = await openStore(directory);
+  expect((await rowsOf(again, refOf('a')))?.flat()).toEqual([1n]);
   await again.close();
 });

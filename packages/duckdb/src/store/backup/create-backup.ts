@@ -14,9 +14,9 @@ import { checkFormat, checkTakenOver, FORMAT_NAME } from '../catalogue/directory
 import { listTenant } from '../catalogue/frame-folders.ts';
 import { parseFileName, tenantOfFolder } from '../catalogue/frame-names.ts';
 import { createTenantSlots, type TenantSlots } from '../catalogue/frame-slots.ts';
+import { forEachConcurrently } from '../catalogue/tenant-folder.ts';
 import { BackupError } from './backup-error.ts';
 import { type BackupFile, DATABASE_NAMES, encodeIndex, FRAMES_FOLDER, INDEX_NAME } from './backup-index.ts';
-import { forEachFile } from './for-each-file.ts';
 import { closeFiles, type PinnedFrame, pinFrames } from './pin-frames.ts';
 
 /** Options of `createBackup`. */
@@ -170,7 +170,7 @@ async function copyFrame(backup: Backup, { handle, files, missing, problem }: Pi
     backup.problems.push(`The frame ${JSON.stringify(handle)} is not in the backup. ${problem}`);
   const folders = new Set(files.map(({ name }) => dirname(join(backup.root, to, name))));
   for (const folder of folders) await makeDirectory(folder);
-  await forEachFile(files, async ({ name, file }) => {
+  await forEachConcurrently(files, async ({ name, file }) => {
     const target = `${to}/${name}`;
     const copied = await copyFlushed(file, join(backup.root, target), backup.signal);
     backup.files.push({ path: target, ...copied });

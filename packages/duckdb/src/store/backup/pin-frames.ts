@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { ServiceError } from '@svc/errors';
 import { openRegular } from '@svc/objects/internal';
 import type { FrameState } from '../log/frame-entry.ts';
-import { filesIn, listTenant, LOG_FOLDER } from '../catalogue/frame-folders.ts';
+import { listTenant, LOG_FOLDER, partsIn } from '../catalogue/frame-folders.ts';
 import { entryFile, readSlot, type Slot, slotOf, type TenantSlots } from '../catalogue/frame-slots.ts';
 import { BackupError } from './backup-error.ts';
 
@@ -93,7 +93,7 @@ async function openFiles(slot: Slot, number: number, { rows, handle }: FrameStat
   const folder = basename(slot.path);
   const entry = entryFile(slot, number);
   // A damaged entry may have listed any of the parts.
-  const parts = rows?.parts.map(({ file }) => file) ?? filesIn(slot.path).parts;
+  const parts = rows?.parts.map(({ file }) => file) ?? partsIn(slot.path);
   const wanted = [
     { path: entry, name: `${folder}/${LOG_FOLDER}/${basename(entry)}` },
     ...parts.map((part) => ({ path: join(slot.path, part), name: `${folder}/${part}` })),

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { copyFlushed, hasCode, openRegular, syncDirectory } from '@svc/objects/internal';
 import { DirectoryInUseError, lockDirectory } from '../../disk/directory-lock.ts';
 import { checkFormat } from '../catalogue/directory-format.ts';
+import { forEachConcurrently } from '../catalogue/tenant-folder.ts';
 import { BackupError } from './backup-error.ts';
-import { forEachFile } from './for-each-file.ts';
 import { type BackupIndex, damagedBackup, DATABASE_NAMES, FRAMES_FOLDER, readIndex } from './backup-index.ts';
 
 /** Options of `restoreBackup`. */
@@ -93,7 +93,7 @@ async function restoreFiles(index: BackupIndex, { backup, directory, names, sign
   try {
     const folders = new Set([FRAMES_FOLDER, ...index.files.flatMap(({ path }) => foldersOf(path))]);
     for (const folder of [...folders].toSorted()) await mkdir(join(unfinished, folder));
-    await forEachFile(index.files, async ({ path, bytes, sha256 }) => {
+    await forEachConcurrently(index.files, async ({ path, bytes, sha256 }) => {
       const file = await openRegular(join(backup, path));
       if (file === undefined) throw missingFile(names.backup, path);
       try {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
-import { type FrameRef, type Handle, parseHandle, type StoreFault } from '@svc/frames';
+import type { ServiceError } from '@svc/errors';
+import { type FrameRef, type Handle, parseHandle } from '@svc/frames';
 import { createYield } from '@svc/frames/async';
 import { onceAtATime, readSmallFile, unlinkIfThere } from '@svc/objects/internal';
 import { schemaFromText, schemaText } from '../../types/stored-types.ts';
@@ -13,11 +14,14 @@ import { isFolder, listTenant } from './frame-folders.ts';
 import { tenantOfFolder } from './frame-names.ts';
 import {
   appendTo,
+  checkFolder,
   createTenantSlots,
   endMove,
   entryFile,
+  hasLog,
   knownOf,
   leave,
+  logOf,
   type NextPart,
   placeParts,
   readSlot,
@@ -27,13 +31,13 @@ import {
   sizedPartsOf,
   slotOf,
   stateOf,
+  stateIn,
   storedParts,
   type TenantSlots,
-  unfinishedEntries,
   UnknownChange,
-  unneededParts,
+  unneededFiles,
 } from './frame-slots.ts';
-import { takeOver } from './format-1/take-over.ts';
+import { markNotTakenOver, takeOver } from './format-1/take-over.ts';
 import type { FrameVersions } from './frame-versions.ts';
 import { type Changes, createChanges } from './keyed-queue.ts';
 import {
@@ -49,56 +53,9 @@ import type { StoreProblem } from './store-problem.ts';
 import { forEachConcurrently, type TenantFolder } from './tenant-folder.ts';
 import type { FrameFiles } from '../../files/frame-files.ts';
 import type { KeptContents } from '../frame-contents.ts';
-import { isFullDisk } from '../store-errors.ts';
-import { MAX_FAULTS } from '../store-health.ts';
+import { changedFrame, isFullDisk } from '../store-errors.ts';
 
-/** The frames of all tenants that were put, as the directory has them. Change frames only inside `change`. */
-export interface Catalogue extends Changes {
-  /** Finds a frame that has not expired by its handle, ignoring case. */
-  find(ref: FrameRef): Promise<StoredFrame | undefined>;
-  /** Finds the current version of the frame with exactly this handle, and keeps its files until it is released. */
-  current(ref: FrameRef): Promise<StoredFrame | undefined>;
-  /** Whether a version is the one that readers find now. */
-  isCurrent(frame: StoredFrame): boolean;
-  /** The frames of a tenant, sorted by handle. */
-  of(tenant: string): Promise<readonly StoredFrame[]>;
-  /** Reads what is not known yet of the frames of a tenant. */
-  load(tenant: string): Promise<void>;
-  /** The known frames of a tenant by their handles in lower case, in no order. */
-  byKey(tenant: string): Iterable<readonly [key: string, frame: StoredFrame]>;
-  /** The frame of the newest version of all. Undefined: there is none, or finding it takes long. */
-  newest(): Promise<StoredFrame | undefined>;
-  /** The file of the entry that makes a version. */
-  fileOf(frame: StoredFrame): string;
-  /** Reads the entry of a version again. A damaged one is `invalid_data`. */
-  readRows(frame: StoredFrame): Promise<ListedRows>;
-  /** All frames whose files are needed: the current ones, and old ones that still have readers. */
-  needed(): Promise<{ readonly current: readonly StoredFrame[]; readonly left: readonly StoredFrame[] }>;
-  folderOf(tenant: string): TenantFolder;
-  /** Returns a version that is greater than all others of the handle. */
-  nextVersion(ref: FrameRef): string;
-  publish(ref: FrameRef, next: NextVersion): Promise<StoredFrame>;
-  drop(frame: StoredFrame): Promise<void>;
-  /**
-   * Publishes the rows of a frame under another handle, which must be free, and drops the frame, in one step. Call it only
-   * inside `changeBoth`.
-   */
-  rename(frame: StoredFrame, handle: Handle, next: NextVersion): Promise<StoredFrame>;
-  setExpiry(frame: StoredFrame, expires: Date | null): Promise<void>;
-  /** Keeps the files of a frame until it is released. */
-  acquire(frame: StoredFrame): void;
-  release(frame: StoredFrame): void;
-  /** Starts to remove expired frames. */
-  removeExpired(): void;
-  /** Reads the directory again. */
-  rescan(): Promise<void>;
-  /** The frames of format 1 that could not be taken over. */
-  faults(): readonly StoreFault[];
-  /** Resolves when all removals in progress are done. */
-  settle(): Promise<void>;
-}
-
-/** Options of `createCatalogue`. */
+/** Options of `Catalogue`. */
 export interface CatalogueOptions {
   readonly directory: string;
   readonly isReadOnly: boolean;
@@ -106,6 +63,8 @@ export interface CatalogueOptions {
   /** Describes the files of a directory of format 1. */
   readonly files: Pick<FrameFiles, 'describe'>;
   readonly now: () => number;
+  /** Fails if another process has taken over the directory. */
+  readonly checkLock: () => Promise<void>;
   readonly onProblem: (problem: StoreProblem) => void;
   /** Keeps the descriptions of new versions. */
   readonly kept: Pick<KeptContents, 'keep'>;
@@ -141,23 +100,18 @@ const FEW_FRAMES = 64;
 /** The entries of a frame that stay. Their number doubles before the older ones are removed. */
 const KEPT_ENTRIES = 32;
 
-/** Opens the frames of a directory, each of which is the newest entry of its log. */
-export async function createCatalogue(options: CatalogueOptions): Promise<Catalogue> {
-  const catalogue = new LogCatalogue(options);
-  await catalogue.rescan();
-  return catalogue;
-}
-
-/** The frames as this process knows them. Logs are read on first use; a process that only reads asks them every time. */
-class LogCatalogue implements Catalogue {
-  readonly change: Catalogue['change'];
-  readonly changeBoth: Catalogue['changeBoth'];
+/**
+ * The frames of all tenants that were put, as this process knows them. Logs are read on first use; a process that only reads
+ * asks them every time. Call `rescan` first, and change frames only inside `change`.
+ */
+export class Catalogue implements Changes {
+  readonly change: Changes['change'];
+  readonly changeBoth: Changes['changeBoth'];
   readonly #options: CatalogueOptions;
   readonly #tenants = new Map<string, TenantSlots>();
   /** The numbers of the entries of versions. */
   readonly #numbers = new WeakMap<StoredFrame, number>();
   readonly #expiring = new Set<StoredFrame>();
-  readonly #failed: StoreFault[] = [];
   /** Background work, which only `settle` awaits. */
   readonly #running = new Set<Promise<void>>();
   readonly #readOnce = onceAtATime((slot: Slot) => this.#read(slot));
@@ -178,12 +132,10 @@ class LogCatalogue implements Catalogue {
       const name = tenantOfFolder(entry.name);
       if (name === undefined || !(await isFolder(entry, directory))) continue;
       const tenant = this.#tenantOf(name);
-      const { keys, unfinished, isOld } = await listTenant(tenant.folder.path);
+      const { keys: listed, unfinished, isOld } = await listTenant(tenant.folder.path);
       if (isOld && isReadOnly) await checkTakenOver(directory);
-      if (isOld && !isReadOnly) {
-        this.#failed.push(...(await takeOver(tenant, { files, onProblem })));
-        keys.push(...(await listTenant(tenant.folder.path)).keys);
-      }
+      if (isOld) await (isReadOnly ? markNotTakenOver(tenant) : takeOver(tenant, { files, onProblem }));
+      const keys = isOld ? (await listTenant(tenant.folder.path)).keys : listed;
       const pause = createYield();
       for (const key of keys) {
         await pause();
@@ -193,17 +145,17 @@ class LogCatalogue implements Catalogue {
     }
   }
 
+  /** Finds a frame that has not expired by its handle, ignoring case. */
   async find(ref: FrameRef): Promise<StoredFrame | undefined> {
     const slot = this.#slotOf(ref);
-    if (!slot.tenant.slots.has(slot.key)) {
-      // It has no folder, unless another process has made it since.
-      if (!this.#options.isReadOnly) return undefined;
-      addSlot(slot);
-    }
+    // It has no folder, unless another process has made it since.
+    if (!isListed(slot) && !this.#options.isReadOnly) return undefined;
     await this.#know(slot);
+    if (slot.current && !slot.tenant.slots.has(slot.key)) addSlot(slot);
     return this.#isThere(slot.current) ? slot.current : undefined;
   }
 
+  /** Finds the current version of the frame with exactly this handle, and keeps its files until it is released. */
   async current(ref: FrameRef): Promise<StoredFrame | undefined> {
     const frame = await this.find(ref);
     if (frame?.handle !== ref.handle) return undefined;
@@ -211,10 +163,12 @@ class LogCatalogue implements Catalogue {
     return frame;
   }
 
+  /** Whether a version is the one that readers find now. */
   isCurrent(frame: StoredFrame): boolean {
     return this.#isThere(frame) && this.#slotOf(frame).current === frame;
   }
 
+  /** The frames of a tenant, sorted by handle. */
   async of(name: string): Promise<readonly StoredFrame[]> {
     const tenant = this.#tenantOf(name);
     await this.#loadTenant(tenant);
@@ -222,14 +176,17 @@ class LogCatalogue implements Catalogue {
     return tenant.sorted.filter((frame) => this.#isThere(frame));
   }
 
+  /** Reads the unread logs of a tenant. */
   load(name: string): Promise<void> {
     return this.#loadTenant(this.#tenantOf(name));
   }
 
+  /** The known frames of a tenant by their handles in lower case, in no order. */
   *byKey(name: string): Iterable<readonly [key: string, frame: StoredFrame]> {
     for (const [key, { current }] of this.#tenantOf(name).slots) if (this.#isThere(current)) yield [key, current];
   }
 
+  /** The frame of the newest version of all. Undefined: there is none, or finding it takes long. */
   async newest(): Promise<StoredFrame | undefined> {
     const tenants = [...this.#tenants.values()];
     if (tenants.reduce((sum, { slots }) => sum + slots.size, 0) > FEW_FRAMES) return undefined;
@@ -238,7 +195,8 @@ class LogCatalogue implements Catalogue {
     return tenants.flatMap(currentOf).reduce(newer, undefined);
   }
 
-  async needed(): Promise<Awaited<ReturnType<Catalogue['needed']>>> {
+  /** All frames whose files are needed: the current ones, and old ones that still have readers. */
+  async needed(): Promise<Record<'current' | 'left', readonly StoredFrame[]>> {
     const [current, left]: [StoredFrame[], StoredFrame[]] = [[], []];
     for (const tenant of this.#tenants.values()) {
       await this.#loadTenant(tenant);
@@ -248,14 +206,19 @@ class LogCatalogue implements Catalogue {
     return { current, left: left.filter(({ readers }) => readers > 0) };
   }
 
+  /** The file of the entry that makes a version. */
   fileOf(frame: StoredFrame): string {
     return entryFile(this.#slotOf(frame), this.#numbers.get(frame) ?? 0);
   }
 
+  /** Reads the entry of a version again. A damaged one is `invalid_data`. */
   async readRows(frame: StoredFrame): Promise<ListedRows> {
     const text = await readSmallFile(this.fileOf(frame), MAX_ENTRY_BYTES);
-    const { damage, rows } = FRAME_CODEC.decode(Buffer.from(text ?? '')).state;
+    const { state } = FRAME_CODEC.decode(Buffer.from(text ?? ''));
+    const { damage, rows, version } = stateIn(this.#slotOf(frame), state);
     if (damage) throw damage;
+    // The holder of the directory has dropped the frame and put another since.
+    if (version !== frame.version && !isDamaged(frame)) throw changedFrame(frame.handle);
     return { parts: sizedPartsOf(this.#slotOf(frame), rows?.parts ?? []), schema: rows?.schema ?? '' };
   }
 
@@ -263,6 +226,7 @@ class LogCatalogue implements Catalogue {
     return this.#tenantOf(tenant).folder;
   }
 
+  /** Returns a version that is greater than all others of the handle. */
   nextVersion(ref: FrameRef): string {
     return this.#options.versions.next(this.#slotOf(ref).known?.version ?? '');
   }
@@ -277,11 +241,13 @@ class LogCatalogue implements Catalogue {
   async drop(frame: StoredFrame): Promise<void> {
     const slot = this.#slotOf(frame);
     if (slot.current !== frame) return;
+    const { from } = slot.known ?? {};
     try {
+      await this.#settleMove(slot);
       await leave(slot, this.#options.versions.next(frame.version));
     } catch (error) {
       // Without a byte for an entry, the folder can still be renamed, unless it is in use.
-      if (!isFullDisk(error) || frame.readers > 0 || slot.left.size > 0 || slot.known?.from) throw error;
+      if (!isFullDisk(error) || frame.readers > 0 || slot.left.size > 0 || from) throw error;
       await removeFolder(slot);
       slot.tenant.slots.delete(slot.key);
       slot.known = undefined;
@@ -289,9 +255,14 @@ class LogCatalogue implements Catalogue {
     this.#forget(slot, frame);
   }
 
+  /**
+   * Publishes the rows of a frame under another handle, which must be free, and drops the frame, in one step. Call it only
+   * inside `changeBoth`.
+   */
   async rename(frame: StoredFrame, handle: Handle, next: NextVersion): Promise<StoredFrame> {
     const [source, target] = [this.#slotOf(frame), this.#slotOf({ tenant: frame.tenant, handle })];
     const id = randomUUID();
+    await this.#settleMove(source);
     await appendTo(source, (before) => before && { ...before, isSame: true, moving: { handle, id } });
     this.#noteEntry(source, frame);
     let renamed: StoredFrame;
@@ -313,6 +284,7 @@ class LogCatalogue implements Catalogue {
 
   async setExpiry(frame: StoredFrame, expires: Date | null): Promise<void> {
     const slot = this.#slotOf(frame);
+    await this.#settleMove(slot);
     await appendTo(
       slot,
       (before) => before && { ...before, moving: undefined, from: undefined, isSame: true, expires },
@@ -322,6 +294,7 @@ class LogCatalogue implements Catalogue {
     this.#trimLater(slot);
   }
 
+  /** Keeps the files of a frame until it is released. */
   acquire(frame: StoredFrame): void {
     frame.readers += 1;
   }
@@ -329,9 +302,12 @@ class LogCatalogue implements Catalogue {
   release(frame: StoredFrame): void {
     frame.readers -= 1;
     const slot = this.#slotOf(frame);
+    // After the end, the directory may be another's. The next start removes the files.
+    if (this.#isSettling) return;
     if (frame.readers === 0 && slot.left.has(frame)) this.#begin(slot, () => this.#clean(slot));
   }
 
+  /** Starts to remove expired frames. */
   removeExpired(): void {
     const { isReadOnly, now } = this.#options;
     if (isReadOnly) return;
@@ -349,10 +325,14 @@ class LogCatalogue implements Catalogue {
     this.#track(forEachConcurrently(expired, drop));
   }
 
-  faults(): readonly StoreFault[] {
-    return this.#failed.slice(0, MAX_FAULTS);
+  /** The frames of format 1 that could not be taken over. */
+  notTakenOver(): readonly (FrameRef & { readonly failure: ServiceError })[] {
+    return [...this.#tenants.values()].flatMap(({ name, notTakenOver }) =>
+      [...notTakenOver].map(([handle, failure]) => ({ tenant: name, handle, failure })),
+    );
   }
 
+  /** Resolves when all removals in progress are done. */
   async settle(): Promise<void> {
     this.#isSettling = true;
     while (this.#running.size > 0) await Promise.all(this.#running);
@@ -376,10 +356,21 @@ class LogCatalogue implements Catalogue {
 
   /** Reads a log unless its newest entry is known: no other process changes it. */
   async #know(slot: Slot): Promise<void> {
-    if (slot.failure) throw slot.failure;
+    const failure = slot.tenant.notTakenOver.get(parseHandle(slot.key));
+    if (failure) throw failure;
     // One at a time: an earlier entry must not come after a later one.
     if (this.#options.isReadOnly) await this.change(refOf(slot), () => this.#read(slot));
     else if (slot.known === undefined) await this.#readOnce(slot);
+  }
+
+  /**
+   * The next entry of a slot does not say where its frame came from: the log of the other handle must say before that the frame
+   * has left. Reading that completes the move.
+   */
+  async #settleMove({ tenant, known }: Slot): Promise<void> {
+    const source = known?.from && slotOf(tenant, known.from.handle);
+    // Not listed: its log was removed.
+    if (source && isListed(source)) await this.#know(source);
   }
 
   /** Reads the newest entry of a slot, and makes its frame the current one. */
@@ -405,8 +396,9 @@ class LogCatalogue implements Catalogue {
     if (isReadOnly || isDamaged(frame)) return;
     if (frame && !this.#isThere(frame)) this.#begin(slot, () => this.#dropExpired(frame));
     // Changes that an earlier process did not complete may have left parts.
-    if (!slot.isSwept) slot.isSwept = unneededParts(slot, this.#needed(slot)).length === 0;
-    if ((frame === undefined && newest !== undefined) || !slot.isSwept) this.#begin(slot, () => this.#clean(slot));
+    if (!slot.isSwept) slot.isSwept = unneededFiles(slot, this.#needed(slot)).length === 0;
+    const isEmpty = frame === undefined && hasLog(slot);
+    if (isEmpty || !slot.isSwept) this.#begin(slot, () => this.#clean(slot));
   }
 
   /** The frame of a state: the same one as before if only its expiry has changed. */
@@ -430,6 +422,7 @@ class LogCatalogue implements Catalogue {
     const pause = createYield();
     await forEachConcurrently(unknown, async (slot) => {
       await pause();
+      if (!isListed(slot)) return;
       // A frame that cannot be read must not hide the others.
       await this.#know(slot).catch((cause: unknown) => {
         if (!slot.isReported) onProblem({ kind: 'unreadable_frame', tenant: name, handle: slot.key, cause });
@@ -444,6 +437,7 @@ class LogCatalogue implements Catalogue {
       for (const slot of slots.values()) {
         await setImmediate();
         if (this.#isSettling) return;
+        if (!isListed(slot)) continue;
         // A request for the frame gets the error.
         await this.#know(slot).catch(() => {});
       }
@@ -480,6 +474,7 @@ class LogCatalogue implements Catalogue {
   /** Makes a version durable. */
   async #write(slot: Slot, handle: Handle, next: NextVersion, from?: FrameMove): Promise<StoredFrame> {
     const { version, expires, isSame, contents } = next;
+    checkFolder(slot);
     await this.#know(slot);
     // If its outcome is not known, the next read of the handle finds it.
     addSlot(slot);
@@ -491,6 +486,7 @@ class LogCatalogue implements Catalogue {
       const columns = await deltaColumns(contents.schema);
       const state = { handle, version, rows, columns, expires, ...(isSame && { isSame }), ...(from && { from }) };
       await pause();
+      await this.#settleMove(slot);
       await appendTo(slot, (before) => stateOf(before, state));
       const staged = next.parts.flatMap((part) => ('path' in part || part.isKept === true ? [] : part.from));
       await Promise.allSettled(staged.map(unlinkIfThere));
@@ -503,12 +499,10 @@ class LogCatalogue implements Catalogue {
     }
   }
 
-  /** Removes old entries of a log when there are twice as many as stay. */
+  /** Removes old entries of a log: when there are twice as many as stay. */
   #trimLater(slot: Slot): void {
     const { number = 0 } = slot.known ?? {};
-    if (number + 1 - slot.trimmed < 2 * KEPT_ENTRIES) return;
-    slot.trimmed = number + 1 - KEPT_ENTRIES;
-    this.#begin(slot, () => slot.log().trim(KEPT_ENTRIES));
+    if ((number + 1) % KEPT_ENTRIES === 0) this.#begin(slot, () => logOf(slot).trim(KEPT_ENTRIES));
   }
 
   /** Makes a version of a slot the one that readers find. */
@@ -525,7 +519,9 @@ class LogCatalogue implements Catalogue {
 
   async #dropExpired(frame: StoredFrame): Promise<void> {
     const { onExpired } = this.#options;
-    if (this.#slotOf(frame).current !== frame) return;
+    const slot = this.#slotOf(frame);
+    await this.#know(slot);
+    if (slot.current !== frame) return;
     // Keep it in the set, in case its expiry was extended or the drop fails.
     this.#expiring.add(frame);
     if (!this.#isThere(frame)) await this.drop(frame).then(() => onExpired(frame));
@@ -555,12 +551,13 @@ class LogCatalogue implements Catalogue {
   /** Removes the files of old versions without readers, and parts that no version has. */
   async #clean(slot: Slot): Promise<void> {
     // It is not known which files are needed.
-    if (slot.known === undefined || isDamaged(slot.current)) return;
+    if (slot.known === undefined || isDamaged(slot.current) || !isListed(slot)) return;
+    await this.#options.checkLock();
     const free = [...slot.left].filter(({ readers }) => readers === 0);
     const needed = this.#needed(slot);
     const unused = slot.isSwept
       ? free.flatMap(pathsOf).filter((path) => !needed.has(path))
-      : [...unneededParts(slot, needed), ...unfinishedEntries(slot)];
+      : unneededFiles(slot, needed);
     await forEachConcurrently([...new Set(unused)], unlinkIfThere);
     slot.isSwept = true;
     for (const frame of free) slot.left.delete(frame);
@@ -569,6 +566,11 @@ class LogCatalogue implements Catalogue {
     slot.tenant.slots.delete(slot.key);
     slot.known = undefined;
   }
+}
+
+/** False for a slot whose frame was dropped and whose log was removed, and before its first frame. */
+function isListed(slot: Slot): boolean {
+  return slot.tenant.slots.get(slot.key) === slot;
 }
 
 function addSlot(slot: Slot): void {

@@ -37,16 +37,16 @@ export function partFileName(version: string): string {
 const PART = /^[0-7][0-9A-HJKMNP-TV-Z]{25}-[0-9a-f]{8}\.parquet$/;
 
 /** The names of the parts in the folder of a frame, needed or not. Synchronous: that of every frame is looked at once. */
-export function filesIn(folder: string): { readonly parts: readonly string[]; readonly hasLog: boolean } {
-  const names = readNames(folder);
-  return { parts: names.filter((name) => PART.test(name)), hasLog: names.includes(LOG_FOLDER) };
+export function partsIn(folder: string): readonly string[] {
+  return namesIn(folder).filter((name) => PART.test(name));
 }
 
-function readNames(folder: string): readonly string[] {
+/** The names in a folder. One that does not exist is empty. */
+export function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return [];
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
     throw error;
   }
 }

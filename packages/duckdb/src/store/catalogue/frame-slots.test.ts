@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,8 +11,10 @@ import {
   endMove,
   entryFile,
   knownOf,
+  logOf,
   placeParts,
   readSlot,
+  removeLog,
   type Slot,
   slotOf,
 } from './frame-slots.ts';
@@ -40,16 +43,16 @@ const stateOf = (handle: string, version: string, more: Partial<FrameState> = {}
   expires: null,
   ...more,
 });
-const put = (slot: Slot, state: FrameState) => slot.log().change(async () => state);
+const put = (slot: Slot, state: FrameState) => logOf(slot).change(async () => state);
 const move = (handle: string) => ({ handle: parseHandle(handle), id: 'move' });
 
 test('the first read of a handle whose frame has arrived elsewhere completes the move', async () => {
   await put(source, stateOf('source', V1, { moving: move('target') }));
   await put(target, stateOf('target', V2, { from: move('source') }));
   expect((await readSlot(source, true))?.state.rows).toBeUndefined();
-  expect((await source.log().newest())?.state.rows).toBeDefined();
+  expect((await logOf(source).newest())?.state.rows).toBeDefined();
   expect((await readSlot(source, false))?.state.rows).toBeUndefined();
-  expect((await source.log().newest())?.state.rows).toBeUndefined();
+  expect((await logOf(source).newest())?.state.rows).toBeUndefined();
 });
 
 test('the end of a move does not take the place of a frame that was put meanwhile', async () => {
@@ -57,15 +60,7 @@ test('the end of a move does not take the place of a frame that was put meanwhil
   await put(target, stateOf('target', V2, { from: move('source') }));
   await put(source, stateOf('source', V2));
   expect(await endMove(source, 'move')).toBeUndefined();
-  expect((await source.log().newest())?.state).toMatchObject({ version: V2, rows });
-});
-
-test('the target of a move is changed after the move is complete', async () => {
-  await put(source, stateOf('source', V1, { moving: move('target') }));
-  await put(target, stateOf('target', V1, { from: move('source') }));
-  target.known = knownOf(await readSlot(target, false));
-  await appendTo(target, () => stateOf('target', V2));
-  expect((await source.log().newest())?.state.rows).toBeUndefined();
+  expect((await logOf(source).newest())?.state).toMatchObject({ version: V2, rows });
 });
 
 test('a folder with the name of the next entry is an error at once', async () => {
@@ -85,4 +80,19 @@ test('a file with the name of the log is an error that names it', async () => {
     code: 'unavailable',
     message: expect.stringContaining('source is not a folder with a log.'),
   });
+});
+
+test('the log of a dropped frame goes up to its known entry: later ones are of another process', async () => {
+  for (const version of [V1, V2]) await put(source, stateOf('source', version));
+  source.known = knownOf(await readSlot(source, false));
+  const later = await put(source, stateOf('source', V2));
+  await removeLog(source);
+  expect((await logOf(source).newest())?.id).toBe(later?.id);
+});
+
+test('a log without an entry is removed with its folder', async () => {
+  await placeParts(source, V1, []);
+  source.known = knownOf(await readSlot(source, false));
+  await removeLog(source);
+  expect(existsSync(source.path)).toBe(false);
 });

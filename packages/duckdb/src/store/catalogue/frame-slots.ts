@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, statSync } from 'node:fs';
 import { link, mkdir, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import { createDirectoryObjects, type Objects, OutcomeUnknown } from '@svc/objects';
-import { hasCode, syncDirectory } from '@svc/objects/internal';
+import { hasCode, syncDirectory, UNFINISHED } from '@svc/objects/internal';
+import type { Handle } from '@svc/frames';
 import type { PartSize } from '../../files/frame-files.ts';
-import { FRAME_CODEC, type FrameMove, type FrameState, type StoredPart } from '../log/frame-entry.ts';
+import { entryOfOther, FRAME_CODEC, type FrameMove, type FrameState, type StoredPart } from '../log/frame-entry.ts';
 import { createFrameLog, entryName, type FrameLog, type NumberedEntry } from '../log/frame-log.ts';
-import { filesIn, folderOfHandle, LOG_FOLDER, partFileName } from './frame-folders.ts';
+import { folderOfHandle, LOG_FOLDER, namesIn, partFileName, partsIn } from './frame-folders.ts';
 import { folderOfTenant } from './frame-names.ts';
 import type { SizedPart, StoredFrame } from './stored-frame.ts';
 import { createTenantFolder, type TenantFolder } from './tenant-folder.ts';
@@ -21,6 +22,8 @@ export interface TenantSlots {
   readonly objects: Objects;
   /** By handle in lower case: two handles of a tenant never differ only in case. */
   readonly slots: Map<string, Slot>;
+  /** By the same: why a frame can neither be read nor changed. An operator has to repair files of an earlier format. */
+  readonly notTakenOver: Map<Handle, ServiceError>;
   /** The frames sorted by handle; undefined after a change. */
   sorted: readonly StoredFrame[] | undefined;
 }
@@ -31,7 +34,6 @@ export interface Slot {
   /** The handle in lower case. */
   readonly key: string;
   readonly path: string;
-  readonly log: () => FrameLog<FrameState>;
   /** Undefined: the log was not read yet, or it is not known if a change succeeded. */
   known: KnownEntry | undefined;
   current: StoredFrame | undefined;
@@ -39,12 +41,8 @@ export interface Slot {
   readonly left: Set<StoredFrame>;
   /** False: the folder may have parts of changes that were not completed. */
   isSwept: boolean;
-  /** The number of the newest entry when old ones were removed. */
-  trimmed: number;
   /** True if a problem with the log was reported. */
   isReported: boolean;
-  /** Why the frame can neither be read nor changed: an operator has to repair files of an earlier format. */
-  failure: ServiceError | undefined;
 }
 
 /** What must be known of the newest entry of a log to create the next one. */
@@ -61,7 +59,14 @@ export interface KnownEntry {
 export function createTenantSlots(directory: string, name: string): TenantSlots {
   const path = join(directory, folderOfTenant(name));
   const objects = createDirectoryObjects(path);
-  return { name, folder: createTenantFolder(path), objects, slots: new Map(), sorted: undefined };
+  return {
+    name,
+    folder: createTenantFolder(path),
+    objects,
+    slots: new Map(),
+    notTakenOver: new Map(),
+    sorted: undefined,
+  };
 }
 
 /** Returns the slot of a handle, which is not read yet if it is new. It is not one of the tenant until it is added. */
@@ -69,24 +74,27 @@ export function slotOf(tenant: TenantSlots, handle: string): Slot {
   const key = handle.toLowerCase();
   const known = tenant.slots.get(key);
   if (known) return known;
-  const folder = folderOfHandle(key);
-  const prefix = `${folder}/${LOG_FOLDER}/`;
   return {
     tenant,
     key,
-    path: join(tenant.folder.path, folder),
-    // A log remembers its newest entry, with the names of all columns: too much for the slots of many frames. Old entries need
-    // no minimum age, as no other process writes to the directory.
-    log: () => createFrameLog({ objects: tenant.objects, prefix, codec: FRAME_CODEC, minAgeMs: 0 }),
+    path: join(tenant.folder.path, folderOfHandle(key)),
     known: undefined,
     current: undefined,
     left: new Set(),
     isSwept: false,
-    trimmed: 0,
     isReported: false,
-    failure: undefined,
   };
 }
+
+/**
+ * The log of a slot. It remembers its newest entry, with the names of all columns: too much for the slots of many frames. Old
+ * entries need no minimum age, as no other process writes to the directory.
+ */
+export function logOf({ tenant, path }: Slot): FrameLog<FrameState> {
+  return createFrameLog({ objects: tenant.objects, prefix: logPrefix(path), codec: FRAME_CODEC, minAgeMs: 0 });
+}
+
+const logPrefix = (path: string): string => `${basename(path)}/${LOG_FOLDER}/`;
 
 /** The file of an entry. */
 export function entryFile({ path }: Slot, number: number): string {
@@ -95,11 +103,18 @@ export function entryFile({ path }: Slot, number: number): string {
 
 /** The newest entry of a slot, once a move that has decided is complete. Undefined: the log has none. */
 export async function readSlot(slot: Slot, isReadOnly: boolean): Promise<NumberedEntry<FrameState> | undefined> {
-  const newest = await slot.log().newest();
+  const found = await logOf(slot).newest();
+  const newest = found && { ...found, state: stateIn(slot, found.state) };
   const moving = newest?.state.moving;
   if (newest === undefined || moving === undefined || !(await hasArrived(slot, moving))) return newest;
   if (isReadOnly) return { ...newest, state: withoutRows(newest.state, newest.state.version) };
-  return (await endMove(slot, moving.id)) ?? slot.log().newest();
+  return (await endMove(slot, moving.id)) ?? logOf(slot).newest();
+}
+
+/** The state in an entry of a slot. That of another handle is damage: someone has copied or moved its folder. */
+export function stateIn({ key }: Slot, state: FrameState): FrameState {
+  if (state.damage || state.handle.toLowerCase() === key) return state;
+  return { ...state, rows: undefined, moving: undefined, damage: entryOfOther(state.handle) };
 }
 
 /** What must be known of the newest entry of a slot to create the next one. */
@@ -109,12 +124,12 @@ export function knownOf(newest: NumberedEntry<FrameState> | undefined): KnownEnt
 
 /** True if the frame of a slot has moved to the other handle. */
 async function hasArrived({ tenant }: Slot, { handle, id }: FrameMove): Promise<boolean> {
-  return (await slotOf(tenant, handle).log().newest())?.state.from?.id === id;
+  return (await logOf(slotOf(tenant, handle)).newest())?.state.from?.id === id;
 }
 
 /** The last step of a move. Undefined: another change came first. */
 export function endMove(slot: Slot, id: string): Promise<NumberedEntry<FrameState> | undefined> {
-  return slot.log().change(async (now) => (now?.moving?.id === id ? withoutRows(now, now.version) : undefined));
+  return logOf(slot).change(async (now) => (now?.moving?.id === id ? withoutRows(now, now.version) : undefined));
 }
 
 /** Drops a frame: it has no rows from now on. */
@@ -134,38 +149,39 @@ export async function appendTo(
   slot: Slot,
   next: (now: FrameState | undefined) => FrameState | undefined,
 ): Promise<FrameState> {
-  const { version = '', from } = slot.known ?? {};
-  // The next state does not say where the frame came from: the other log must say before that it has left.
-  if (from) await readSlot(slotOf(slot.tenant, from.handle), false);
+  const { version = '' } = slot.known ?? {};
   try {
-    const entry = await slot.log().change(async (now) => {
-      if ((now?.version ?? '') !== version) throw changedByOthers(slot);
+    const entry = await logOf(slot).change(async (now) => {
+      if ((now?.version ?? '') !== version) throw new ChangedByOthers(slot);
       return next(now);
     });
-    if (entry === undefined) throw changedByOthers(slot);
+    if (entry === undefined) throw new ChangedByOthers(slot);
     slot.known = knownOf(entry);
     return entry.state;
   } catch (error) {
-    if (!(error instanceof OutcomeUnknown)) throw error;
+    if (!(error instanceof OutcomeUnknown || error instanceof ChangedByOthers)) throw error;
     // The next read finds out, and also which parts are needed.
     slot.known = undefined;
     slot.isSwept = false;
-    throw new UnknownChange(slot, error);
+    throw error instanceof OutcomeUnknown ? new UnknownChange(slot, error) : error;
   }
 }
 
 /** A change that may or may not have happened. */
 export class UnknownChange extends ServiceError {
   constructor({ key }: Slot, cause: unknown) {
-    const message = `It is not known if the frame ${quoted(key)} was changed: the disk did not answer.`;
+    const message = `It is not known if the frame ${quoted(key)} was changed: the disk reported an error.`;
     super('unavailable', message, { hint: 'Read the frame to find out.', cause });
   }
 }
 
-function changedByOthers({ key }: Slot): ServiceError {
-  return new ServiceError('unavailable', `Another program has changed the frame ${quoted(key)}.`, {
-    hint: 'Restart the server. Only one may write to a directory.',
-  });
+/** The newest entry is not the one that this process knows. */
+class ChangedByOthers extends ServiceError {
+  constructor({ key }: Slot) {
+    super('unavailable', `Another program has changed the frame ${quoted(key)}.`, {
+      hint: 'Send the request again. Only one server may write to a directory.',
+    });
+  }
 }
 
 /** A part that is published already, or a flushed file that is not. */
@@ -188,12 +204,9 @@ export async function placeParts(
   version: string,
   next: readonly NextPart[],
 ): Promise<readonly SizedPart[]> {
-  // Files behind a link are not ours.
-  const found = lstatSync(slot.path, { throwIfNoEntry: false });
-  if (found !== undefined && !found.isDirectory()) throw notAFolder(slot);
   // The names of the folders are flushed with the entry.
   await mkdir(join(slot.path, LOG_FOLDER), { recursive: true }).catch((error: unknown) => {
-    throw hasCode(error, 'EEXIST') ? notAFolder(slot) : error;
+    throw hasCode(error, 'EEXIST') ? new NotAFolder(slot) : error;
   });
   const parts: SizedPart[] = [];
   for (const part of next) {
@@ -208,9 +221,18 @@ export async function placeParts(
   return parts;
 }
 
-function notAFolder({ key, path }: Slot): ServiceError {
-  const message = `The frame ${quoted(key)} cannot be stored: ${basename(path)} is not a folder with a log.`;
-  return new ServiceError('unavailable', message, { hint: 'Use another handle, or ask the operator to move it away.' });
+/** Fails if the place of a folder is taken. Files behind a link are not ours. */
+export function checkFolder(slot: Slot): void {
+  const found = lstatSync(slot.path, { throwIfNoEntry: false });
+  if (found !== undefined && !found.isDirectory()) throw new NotAFolder(slot);
+}
+
+/** Something else has the name of the folder of a frame, or of its log. */
+export class NotAFolder extends ServiceError {
+  constructor({ key, path }: Slot) {
+    const message = `The frame ${quoted(key)} cannot be stored: ${basename(path)} is not a folder with a log.`;
+    super('unavailable', message, { hint: 'Use another handle, or ask the operator to move it away.' });
+  }
 }
 
 /** The parts of a frame as its entry lists them. */
@@ -226,25 +248,47 @@ export function sizedPartsOf({ path }: Slot, parts: readonly StoredPart[]): read
   return parts.map(({ file, size }) => ({ path: join(path, file), size }));
 }
 
-/** The parts in the folder of a slot that nothing needs. Without a log, the folder is not ours. */
-export function unneededParts({ path }: Slot, needed: ReadonlySet<string>): readonly string[] {
-  const { parts, hasLog } = filesIn(path);
-  return hasLog ? parts.map((name) => join(path, name)).filter((part) => !needed.has(part)) : [];
+/**
+ * The files in the folder of a slot that nothing needs. Without a log, the folder is not ours. With something after the newest
+ * entry that is no entry, it is not known what is needed.
+ */
+export function unneededFiles(slot: Slot, needed: ReadonlySet<string>): readonly string[] {
+  const newest = slot.known?.number === undefined ? '' : entryName(slot.known.number);
+  const later = namesIn(join(slot.path, LOG_FOLDER)).some((name) => ENTRY.test(name) && name > newest);
+  if (later || !hasLog(slot)) return [];
+  const parts = partsIn(slot.path).map((name) => join(slot.path, name));
+  return [...parts.filter((part) => !needed.has(part)), ...unfinishedEntries(slot.path)];
 }
+
+const ENTRY = /^[0-9]{20}\.json$/;
 
 /** The entries that a process before this one did not complete. */
-export function unfinishedEntries({ path }: Slot): readonly string[] {
+function unfinishedEntries(path: string): readonly string[] {
   const log = join(path, LOG_FOLDER);
-  const names = existsSync(log) ? readdirSync(log).filter((name) => name.endsWith('.unfinished')) : [];
-  return names.map((name) => join(log, name)).filter((file) => statSync(file).mtimeMs < performance.timeOrigin);
+  const files = namesIn(log).flatMap((name) => (name.endsWith(UNFINISHED) ? join(log, name) : []));
+  const timeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
+  return files.filter((file) => timeOf(file) < performance.timeOrigin);
 }
 
-/** Removes the log of a frame that was dropped, the newest entry last, and then the folder if it is empty. */
-export async function removeLog({ tenant, path }: Slot): Promise<void> {
+/** True if a slot has a log, which may have no entry. */
+export function hasLog({ path }: Slot): boolean {
+  return existsSync(join(path, LOG_FOLDER));
+}
+
+/** Removes the known entries of a frame that was dropped, and its folder unless it has others. */
+export async function removeLog({ tenant, path, known }: Slot): Promise<void> {
+  const prefix = logPrefix(path);
+  const newest = known?.number === undefined ? '' : `${prefix}${entryName(known.number)}`;
   const keys: string[] = [];
-  for await (const key of tenant.objects.list(`${basename(path)}/${LOG_FOLDER}/`)) keys.push(key);
-  await tenant.objects.remove(keys);
-  for (const folder of [join(path, LOG_FOLDER), path]) await rmdir(folder).catch(() => {});
+  for await (const key of tenant.objects.list(prefix)) if (key <= newest) keys.push(key);
+  const log = join(path, LOG_FOLDER);
+  if (keys.length > 1) {
+    // The newest last, also after a power failure: it says that the frame was dropped.
+    await tenant.objects.remove(keys.slice(0, -1));
+    await syncDirectory(log);
+  }
+  await tenant.objects.remove(keys.slice(-1));
+  for (const folder of [log, path]) await rmdir(folder).catch(() => {});
 }
 
 /** Removes the folder of a frame at once, without a byte of space. Its name shows the next start that it is to go. */

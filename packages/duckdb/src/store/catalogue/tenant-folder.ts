@@ -27,11 +27,16 @@ export function createTenantFolder(path: string): TenantFolder {
 /** The number of concurrent file operations: more would only wait for the same few threads. */
 const AT_ONCE = 16;
 
-/** Calls `work` for each item, with bounded concurrency. */
+/** Calls `work` for each item, with bounded concurrency. After a failure, no work is running any more, and no more begins. */
 export async function forEachConcurrently<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const rest = items.values();
+  const failures: unknown[] = [];
   const worker = async (): Promise<void> => {
-    for (const item of rest) await work(item);
+    for (const item of rest) {
+      if (failures.length > 0) return;
+      await work(item).catch((error: unknown) => void failures.push(error));
+    }
   };
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, worker));
+  if (failures.length > 0) throw failures[0];
 }

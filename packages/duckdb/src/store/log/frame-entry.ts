@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { ServiceError } from '@svc/errors';
+import { quoted } from '@svc/errors/internal';
 import { type Handle, isHandle, parseHandle } from '@svc/frames';
 import type { PartSize } from '../../files/frame-files.ts';
 import { schemaFromText } from '../../types/stored-types.ts';
@@ -272,6 +273,11 @@ function isFields(value: unknown): value is Fields {
 
 function isSize(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+/** The error for an entry in the log of another frame. */
+export function entryOfOther(handle: string): ServiceError {
+  return damaged(`is one of the frame ${quoted(handle)}`);
 }
 
 function damaged(how: string): DamagedEntry {

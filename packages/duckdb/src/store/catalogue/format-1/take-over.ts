@@ -1,15 +1,18 @@
 import { stat } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
-import type { StoreFault } from '@svc/frames';
+import { parseHandle } from '@svc/frames';
 import { hasCode } from '@svc/objects/internal';
 import type { FrameFiles } from '../../../files/frame-files.ts';
 import { schemaText } from '../../../types/stored-types.ts';
 import {
   appendTo,
+  checkFolder,
   knownOf,
+  NotAFolder,
   placeParts,
   readSlot,
+  type Slot,
   slotOf,
   stateOf,
   storedParts,
@@ -31,9 +34,9 @@ export interface TakeOverOptions {
 /**
  * Takes over the frames of a tenant's folder of format 1: each gets a log, and its files get names in the folder of the frame.
  * No rows are written. The process can die at any moment: a frame whose log has its version was taken over, and what is left
- * of its files is removed. Returns the frames that cannot be read.
+ * of its files is removed.
  */
-export async function takeOver(tenant: TenantSlots, options: TakeOverOptions): Promise<readonly StoreFault[]> {
+export async function takeOver(tenant: TenantSlots, options: TakeOverOptions): Promise<void> {
   const { folder, name } = tenant;
   const { handles, orphans, ambiguous } = await readOldFolder(folder.path);
   for (const { handle } of ambiguous) {
@@ -46,9 +49,6 @@ export async function takeOver(tenant: TenantSlots, options: TakeOverOptions): P
   }
   await forEachConcurrently([...handles.values()], (files) => takeOverHandle(tenant, files, options));
   await removeOld(folder.path, [], orphans, []);
-  return [...tenant.slots.values()].flatMap(({ failure, key }) =>
-    failure ? [{ kind: 'damaged_frame' as const, message: failure.message, tenant: name, handle: key }] : [],
-  );
 }
 
 async function takeOverHandle(tenant: TenantSlots, files: OldHandle, options: TakeOverOptions): Promise<void> {
@@ -69,6 +69,7 @@ async function takeOverFrame(
   const { handle, version } = name;
   const slot = slotOf(tenant, handle);
   try {
+    checkFolder(slot);
     slot.known = knownOf(await readSlot(slot, false));
     if (slot.known.version >= version) return true;
     const { parts, schema } = await manifestOf(tenant, name, files);
@@ -77,16 +78,29 @@ async function takeOverFrame(
     await appendTo(slot, (before) => stateOf(before, { handle, version, rows, expires }));
     return true;
   } catch (cause) {
-    if (!isDamage(cause) && !hasCode(cause, 'ENOENT')) throw cause;
+    const isTaken = cause instanceof NotAFolder;
+    if (!isTaken && !isDamage(cause) && !hasCode(cause, 'ENOENT')) throw cause;
     onProblem({ kind: 'damaged_frame', tenant: tenant.name, handle, cause });
-    // A new frame with this handle would take the place of the files.
-    slot.failure = notTakenOver(handle, cause);
-    tenant.slots.set(slot.key, slot);
+    keepFiles(slot, isTaken ? cause : notTakenOver(handle, cause));
     return false;
   }
 }
 
-function notTakenOver(handle: string, cause: unknown): ServiceError {
+/** Finds the frames that an earlier start could not take over. */
+export async function markNotTakenOver(tenant: TenantSlots): Promise<void> {
+  const { handles } = await readOldFolder(tenant.folder.path);
+  for (const { current } of handles.values()) {
+    if (current) keepFiles(slotOf(tenant, current.handle), notTakenOver(current.handle));
+  }
+}
+
+/** A new frame with this handle would take the place of the files. */
+function keepFiles(slot: Slot, failure: ServiceError): void {
+  slot.tenant.notTakenOver.set(parseHandle(slot.key), failure);
+  slot.tenant.slots.set(slot.key, slot);
+}
+
+function notTakenOver(handle: string, cause?: unknown): ServiceError {
   const message = `The frame ${quoted(handle)} cannot be read: its files of an earlier format are missing or damaged.`;
   return new ServiceError('internal', message, {
     hint: 'Ask the operator to restore them, or to remove them, and to start the server again.',
