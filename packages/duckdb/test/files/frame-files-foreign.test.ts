@@ -153,6 +153,7 @@ describe('a file of ours that another program has written again, with the metada
 
 test.each([
   ['nothing', '', 'it is too short'],
+  ['a word', 'abc', 'it is too short'],
   ['something else', 'a,b\n1,2\n3,4\n5,6\n', 'it does not end with the bytes PAR1'],
   ['a footer that is none', 'PAR1 nonsense PAR1', 'the length of its footer is wrong'],
 ])('a Parquet file of %s is invalid data, and its path is not told', async (_, content, fault) => {

@@ -192,6 +192,8 @@ test.each([
     ['b', 'unchecked'],
   ]);
   await reader.close();
+  const { frames, problems } = await createBackup({ directory, destination: join(root, 'backup') });
+  expect([frames, problems]).toEqual([1, ['The frame "a" is not in the backup: it could not be taken over.']]);
   await rm(join(folder, 'a'), { recursive: true });
   const again = await openStore(directory);
   expect((await rowsOf(again, refOf('a')))?.flat()).toEqual([1n]);

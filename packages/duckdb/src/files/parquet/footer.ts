@@ -58,6 +58,7 @@ export async function readParquetFooter(path: string): Promise<ParquetFooter | u
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
+    if (size < PARQUET_TAIL_BYTES) return undefined;
     const tail = await readAt(file, size - PARQUET_TAIL_BYTES, PARQUET_TAIL_BYTES);
     if (tail?.toString('latin1', 4) === ENCRYPTED_MAGIC) throw encryptedParquet();
     const length = tail && parseParquetTail(tail);

@@ -12,6 +12,7 @@ import {
 import { versionOfFile } from '../../wire/file-layout.ts';
 import { checkFormat, checkTakenOver, FORMAT_NAME } from '../catalogue/directory-format.ts';
 import { listTenant } from '../catalogue/frame-folders.ts';
+import { markNotTakenOver } from '../catalogue/format-1/take-over.ts';
 import { parseFileName, tenantOfFolder } from '../catalogue/frame-names.ts';
 import { createTenantSlots, type TenantSlots } from '../catalogue/frame-slots.ts';
 import { forEachConcurrently } from '../catalogue/tenant-folder.ts';
@@ -144,9 +145,10 @@ async function copyTenant(backup: Backup, tenant: TenantSlots, to: string): Prom
   const { path } = tenant.folder;
   if ((await listTenant(path)).isOld) {
     await checkTakenOver(backup.directory);
-    backup.problems.push(
-      `${JSON.stringify(path)} has files of an earlier format that could not be read: they are not in the backup.`,
-    );
+    await markNotTakenOver(tenant);
+    for (const handle of tenant.notTakenOver.keys()) {
+      backup.problems.push(`The frame ${JSON.stringify(handle)} is not in the backup: it could not be taken over.`);
+    }
   }
   await mkdir(join(backup.root, to));
   let frames = 0;

@@ -63,8 +63,8 @@ export async function checkTakenOver(directory: string): Promise<void> {
   const stored = await readFormat(directory);
   if (stored?.format === FORMAT && !stored.isTakingOver) return;
   throw new DirectoryFormatError(
-    `An earlier version wrote the directory ${JSON.stringify(directory)}. Start a server on it, or put a frame: that takes ` +
-      `over its frames, without changing their rows.`,
+    `An earlier version wrote the directory ${JSON.stringify(directory)}. Make a backup with that version. Then start a server ` +
+      `of this version on the directory, or put a frame: that takes over its frames, without changing their rows.`,
   );
 }
 
