@@ -4,6 +4,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { columnInfo } from '@svc/frames';
 import { longFrame, SAMPLE_FRAMES, streamOfSample } from '@svc/frames/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { footerOf } from '../../src/child/files/checksums.ts';
 import type { FileSource } from '../../src/files/frame-files.ts';
 import { createFilesFixture, type FilesFixture, textOf } from '../../src/testing/files-fixture.ts';
 
@@ -163,6 +164,12 @@ test.each([
     .convert({ kind: 'parquet', path }, fixture.path(), { compression: 'none' })
     .catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ code: 'invalid_data', message: `The Parquet file cannot be read: ${fault}.` });
+});
+
+test.each(['', 'abc'])('the bytes %j are too few for a footer', async (content) => {
+  const path = fixture.path();
+  await writeFile(path, content);
+  await expect(footerOf(path)).rejects.toThrow('too small to be a Parquet file');
 });
 
 test('only the broken one of several sources is an error', async () => {

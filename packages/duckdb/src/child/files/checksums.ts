@@ -61,6 +61,7 @@ export async function footerOf(path: string): Promise<Buffer> {
 
 /** Reads the footer with the trailing length and magic; `at` is its offset. */
 export function readFooter(file: number, size: number): { readonly footer: Buffer; readonly at: number } {
+  if (size < PARQUET_TAIL_BYTES) throw new Error('The file is too small to be a Parquet file.');
   const tail = readFully(file, Buffer.alloc(PARQUET_TAIL_BYTES), size - PARQUET_TAIL_BYTES);
   const length = (parseParquetTail(tail) ?? Infinity) + PARQUET_TAIL_BYTES;
   if (length > size) throw new Error('The file is not a Parquet file.');
