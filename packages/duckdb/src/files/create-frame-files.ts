@@ -97,7 +97,7 @@ export function createFrameFiles(options: FileChildOptions & ConversionOptions):
       return withExactSource(from, path, (source) => withUniformLines(source, path, convertTo, write.signal));
     },
     merge(from, info, path, write) {
-      const arrowBytes = from.parts.reduce((sum, { size }) => sum + (size?.arrowBytes ?? NaN), 0);
+      const arrowBytes = from.parts.reduce((sum, { size }) => sum + (size.arrowBytes ?? NaN), 0);
       const size = { rows: info.rows, bytesPerRow: arrowBytes > 0 ? arrowBytes / info.rows : 0 };
       const rows = { sql: storedRowsSql(from, info), sources: [from], schema: info.schema, arrowBytes, size };
       return removeOnFailure(path, copyRows(engine, rows, path, write));

@@ -35,8 +35,7 @@ export interface PartsSource {
 /** A file with some of the rows of a frame. */
 export interface FramePart {
   readonly path: string;
-  /** Undefined for the only part of a frame whose file was not described yet. */
-  readonly size?: PartSize | undefined;
+  readonly size: PartSize;
 }
 
 /** The sizes of a part. */

@@ -150,7 +150,7 @@ interface RowsPlan {
 
 function rowsOf(source: FrameSource, info: SourceInfo, part: RowsPart): RowsPlan {
   const { from, to } = part;
-  if (source.kind === 'parts') return partsPlan(source.parts, info, part);
+  if (source.kind === 'parts') return partsPlan(source.parts, part);
   const settled = settledSource(source, info);
   const checks = checksOf(source).map((check) => ({ ...check, part }));
   if (to - from === info.rows) return { clauses: [fromClause(settled)], checks };
@@ -168,7 +168,7 @@ function numberedRows(path: string, from: number, to: number): string {
 }
 
 /** Reads only the parts with the rows. Adjacent whole parts share a clause. */
-function partsPlan(parts: readonly FramePart[], info: SourceInfo, { from, to, columns }: RowsPart): RowsPlan {
+function partsPlan(parts: readonly FramePart[], { from, to, columns }: RowsPart): RowsPlan {
   const clauses: string[] = [];
   const checks: RowsCheck[] = [];
   let whole: string[] = [];
@@ -177,8 +177,10 @@ function partsPlan(parts: readonly FramePart[], info: SourceInfo, { from, to, co
     whole = [];
   };
   let start = 0;
-  for (const { path, size } of parts) {
-    const rows = size?.rows ?? info.rows;
+  for (const {
+    path,
+    size: { rows },
+  } of parts) {
     const part = { from: Math.max(0, from - start), to: Math.min(rows, to - start), ...(columns && { columns }) };
     start += rows;
     if (part.from >= part.to) continue;

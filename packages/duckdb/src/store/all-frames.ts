@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Handle, ListedFrame, ListOptions, StoreUsage } from '@svc/frames';
 import { createYield } from '@svc/frames/async';
-import { type FrameContents, infoOf, type StoredFrame } from './catalogue/stored-frame.ts';
+import { type FrameContents, infoOf, partsOf, type StoredFrame } from './catalogue/stored-frame.ts';
 import { forEachConcurrently } from './catalogue/tenant-folder.ts';
 import type { ForeignName } from './foreign/foreign-frames.ts';
 import { isDamage } from './store-errors.ts';
@@ -161,10 +161,8 @@ export async function measureUsage({ catalogue, directory }: StoreParts): Promis
   const pause = createYield();
   for (const frame of [...current, ...left]) {
     await pause();
-    const { source } = frame;
-    const parts = source.kind === 'parts' ? source.parts : [];
     // Versions share parts: each counts once.
-    for (const { path, size } of parts) sizes.set(path, size?.fileBytes ?? 0);
+    for (const { path, size } of partsOf(frame)) sizes.set(path, size.fileBytes);
   }
   let bytes = 0;
   for (const size of sizes.values()) bytes += size;
@@ -205,7 +203,7 @@ export async function* verifyFrames(
     try {
       await reader.describe(frame);
       let unchecked: string | undefined;
-      for (const part of frame.source.kind === 'parts' ? frame.source.parts : []) {
+      for (const part of partsOf(frame)) {
         ({ path } = part);
         if (!(await reader.verify(frame, { ...options, part })).isChecked) unchecked ??= path;
       }

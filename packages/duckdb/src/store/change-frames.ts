@@ -2,7 +2,7 @@ import type { FrameInfo, FrameRef, Handle } from '@svc/frames';
 import { checkFree, checkOtherHandle, expiryOf } from '@svc/frames/store';
 import { hasCode } from '@svc/objects/internal';
 import type { StagedPart } from './catalogue/frame-slots.ts';
-import { infoOf, sizedParts, type StoredFrame } from './catalogue/stored-frame.ts';
+import { infoOf, partsOf, type StoredFrame } from './catalogue/stored-frame.ts';
 import { checkConditions } from './put-frame.ts';
 import { missingFile, readOnlyFrame } from './store-errors.ts';
 import type { StoreParts } from './store-parts.ts';
@@ -48,7 +48,7 @@ export async function renameFrame(parts: StoreParts, ref: FrameRef, handle: Hand
     checkOtherHandle(ref.handle, handle);
     checkFree(target, await checkConditions(parts, target, {}));
     const contents = await reader.describe(frame);
-    const staged = sizedParts(frame, contents).map(({ path: from, size }): StagedPart => ({
+    const staged = partsOf(frame).map(({ path: from, size }): StagedPart => ({
       from,
       size,
       isKept: true,

@@ -12,7 +12,7 @@ import { checkPutConditions, expiryOf, type WriteReservation } from '@svc/frames
 import type { Schema } from 'apache-arrow';
 import { timeOfVersion } from '../catalogue/frame-versions.ts';
 import type { NextPart } from '../catalogue/frame-slots.ts';
-import { contentsOfParts, infoOf, sizedParts, type StoredFrame } from '../catalogue/stored-frame.ts';
+import { contentsOfParts, infoOf, partsOf, type StoredFrame } from '../catalogue/stored-frame.ts';
 import type { TenantFolder } from '../catalogue/tenant-folder.ts';
 import { checkConditions, publishNew, receiving, reserveWrite } from '../put-frame.ts';
 import { type ReceivedRows, withReceived } from '../receive-upload.ts';
@@ -188,7 +188,7 @@ async function publishAccepted(
   // The new version: the current one with the appends so far. Others may share the last part.
   let { version, expires } = frame;
   let { rows } = contents;
-  let listed: readonly NextPart[] = sizedParts(frame, contents);
+  let listed: readonly NextPart[] = partsOf(frame);
   const results: { readonly append: Append; readonly info: FrameInfo; readonly rowsWritten: number }[] = [];
   for (const { file, appends } of groups) {
     const { path, written } = file;

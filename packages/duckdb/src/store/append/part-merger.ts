@@ -2,9 +2,9 @@ import type { FrameRef } from '@svc/frames';
 import { createSemaphore } from '@svc/frames/async';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { NextPart } from '../catalogue/frame-slots.ts';
-import { contentsOfParts, type SizedPart, sizedParts, type StoredFrame } from '../catalogue/stored-frame.ts';
+import { contentsOfParts, partsOf, type StoredFrame } from '../catalogue/stored-frame.ts';
 import type { ContentReader } from '../frame-contents.ts';
-import type { FrameFiles, WriteOptions } from '../../files/frame-files.ts';
+import type { FrameFiles, FramePart, WriteOptions } from '../../files/frame-files.ts';
 
 /** Merges small parts of frames in the background. A merge is a version with the same rows. */
 export interface PartMerger {
@@ -45,7 +45,7 @@ export function createPartMerger(parts: MergeParts): PartMerger {
       const frame = await catalogue.current(ref);
       if (frame === undefined) return;
       try {
-        const merged = sizedParts(frame, await parts.reader.describe(frame));
+        const merged = partsOf(frame);
         if (merged.length <= mergeAbove) return;
         await mergeRun(parts, frame, partsToMerge(merged), closing.signal);
       } finally {
@@ -86,7 +86,7 @@ export function createPartMerger(parts: MergeParts): PartMerger {
  * Chooses adjacent parts to merge: the last ones, and each before them if it is not much larger than all after it
  * together. So a row is written again only when its part has at least doubled, and large parts stay as they are.
  */
-export function partsToMerge(parts: readonly SizedPart[]): readonly SizedPart[] {
+export function partsToMerge(parts: readonly FramePart[]): readonly FramePart[] {
   let from = parts.length - 1;
   let bytes = parts[from]?.size.fileBytes ?? 0;
   while (from > 0 && (parts[from - 1]?.size.fileBytes ?? 0) <= 2 * bytes) {
@@ -101,7 +101,7 @@ export function partsToMerge(parts: readonly SizedPart[]): readonly SizedPart[] 
 async function mergeRun(
   { catalogue, reader, files, compression, checkLock }: MergeParts,
   frame: StoredFrame,
-  run: readonly SizedPart[],
+  run: readonly FramePart[],
   signal: AbortSignal,
 ): Promise<void> {
   const folder = catalogue.folderOf(frame.tenant);
@@ -115,7 +115,7 @@ async function mergeRun(
       signal.throwIfAborted();
       const current = await catalogue.find(frame);
       const contents = current && (await reader.describe(current));
-      const listed = current && contents ? sizedParts(current, contents) : [];
+      const listed = current ? partsOf(current) : [];
       const at = listed.findIndex(({ path }) => path === run[0]?.path);
       if (!current || !contents || !run.every(({ path }, i) => listed[at + i]?.path === path)) return;
       const version = catalogue.nextVersion(current);

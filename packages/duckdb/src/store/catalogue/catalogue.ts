@@ -28,7 +28,7 @@ import {
   removeFolder,
   removeLog,
   type Slot,
-  sizedPartsOf,
+  listedParts,
   slotOf,
   stateOf,
   stateIn,
@@ -219,7 +219,7 @@ export class Catalogue implements Changes {
     if (damage) throw damage;
     // The holder of the directory has dropped the frame and put another since.
     if (version !== frame.version && !isDamaged(frame)) throw changedFrame(frame.handle);
-    return { parts: sizedPartsOf(this.#slotOf(frame), rows?.parts ?? []), schema: rows?.schema ?? '' };
+    return { parts: listedParts(this.#slotOf(frame), rows?.parts ?? []), schema: rows?.schema ?? '' };
   }
 
   folderOf(tenant: string): TenantFolder {
@@ -408,7 +408,7 @@ export class Catalogue implements Changes {
       return newFrame(slot.tenant.name, { handle: isKnown ? handle : refOf(slot).handle, version, parts: [] });
     }
     if (rows === undefined || slot.current?.version === version) return rows && slot.current;
-    const parts = sizedPartsOf(slot, rows.parts);
+    const parts = listedParts(slot, rows.parts);
     const contents = contentsOfParts(schemaFromText(rows.schema), parts);
     const frame = newFrame(slot.tenant.name, { handle, version, parts, contents });
     this.#options.kept.keep(frame, contents);

@@ -7,12 +7,12 @@ import { quoted } from '@svc/errors/internal';
 import { createDirectoryObjects, type Objects, OutcomeUnknown } from '@svc/objects';
 import { hasCode, syncDirectory, UNFINISHED } from '@svc/objects/internal';
 import type { Handle } from '@svc/frames';
-import type { PartSize } from '../../files/frame-files.ts';
+import type { FramePart, PartSize } from '../../files/frame-files.ts';
 import { entryOfOther, FRAME_CODEC, type FrameMove, type FrameState, type StoredPart } from '../log/frame-entry.ts';
 import { createFrameLog, entryName, type FrameLog, type NumberedEntry } from '../log/frame-log.ts';
 import { folderOfHandle, LOG_FOLDER, namesIn, partFileName, partsIn } from './frame-folders.ts';
 import { folderOfTenant } from './frame-names.ts';
-import type { SizedPart, StoredFrame } from './stored-frame.ts';
+import type { StoredFrame } from './stored-frame.ts';
 import { createTenantFolder, type TenantFolder } from './tenant-folder.ts';
 
 /** A tenant, and the frames that its folder has. */
@@ -185,7 +185,7 @@ class ChangedByOthers extends ServiceError {
 }
 
 /** A part that is published already, or a flushed file that is not. */
-export type NextPart = SizedPart | StagedPart;
+export type NextPart = FramePart | StagedPart;
 
 /** A flushed file that becomes a part. */
 export interface StagedPart {
@@ -203,12 +203,12 @@ export async function placeParts(
   slot: Slot,
   version: string,
   next: readonly NextPart[],
-): Promise<readonly SizedPart[]> {
+): Promise<readonly FramePart[]> {
   // The names of the folders are flushed with the entry.
   await mkdir(join(slot.path, LOG_FOLDER), { recursive: true }).catch((error: unknown) => {
     throw hasCode(error, 'EEXIST') ? new NotAFolder(slot) : error;
   });
-  const parts: SizedPart[] = [];
+  const parts: FramePart[] = [];
   for (const part of next) {
     if ('path' in part) parts.push(part);
     else {
@@ -236,7 +236,7 @@ export class NotAFolder extends ServiceError {
 }
 
 /** The parts of a frame as its entry lists them. */
-export function storedParts(parts: readonly SizedPart[]): readonly StoredPart[] {
+export function storedParts(parts: readonly FramePart[]): readonly StoredPart[] {
   return parts.map(({ path, size: { rows, fileBytes, arrowBytes } }) => ({
     file: basename(path),
     size: { rows, fileBytes, ...(arrowBytes !== undefined && { arrowBytes }) },
@@ -244,7 +244,7 @@ export function storedParts(parts: readonly SizedPart[]): readonly StoredPart[] 
 }
 
 /** The parts that an entry lists as files. */
-export function sizedPartsOf({ path }: Slot, parts: readonly StoredPart[]): readonly SizedPart[] {
+export function listedParts({ path }: Slot, parts: readonly StoredPart[]): readonly FramePart[] {
   return parts.map(({ file, size }) => ({ path: join(path, file), size }));
 }
 

@@ -21,14 +21,9 @@ export function isConverted(source: ContentSource): source is ConvertedSource {
   return CONVERTED_KINDS.has(source.kind);
 }
 
-/** A part of a known size. */
-export interface SizedPart extends FramePart {
-  readonly size: PartSize;
-}
-
 /** The rows of a version, as its entry lists them. */
 export interface ListedRows {
-  readonly parts: readonly SizedPart[];
+  readonly parts: readonly FramePart[];
   /** See `schemaText`. It may differ from those in the files, but only in what does not change how they are read. */
   readonly schema: string;
 }
@@ -70,7 +65,7 @@ export interface StoredFrame {
 
 /** The parts of a version. `contents`: undefined if they cannot be read. */
 interface VersionParts extends Pick<StoredFrame, 'handle' | 'version'> {
-  readonly parts: readonly SizedPart[];
+  readonly parts: readonly FramePart[];
   readonly contents?: FrameContents;
 }
 
@@ -134,8 +129,7 @@ export function pathsOf({ source }: Pick<StoredFrame, 'source'>): readonly strin
   return source.kind === 'parts' ? source.parts.map(({ path }) => path) : [source.path];
 }
 
-/** The parts of a frame that was described. */
-export function sizedParts({ source }: StoredFrame, contents: FrameContents): readonly SizedPart[] {
-  if (source.kind !== 'parts') return [];
-  return source.parts.map(({ path, size }) => ({ path, size: size ?? contents }));
+/** The parts of a frame. */
+export function partsOf({ source }: StoredFrame): readonly FramePart[] {
+  return source.kind === 'parts' ? source.parts : [];
 }

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { ServiceError } from '@svc/errors';
-import type { ListedRows, SizedPart } from '../stored-frame.ts';
+import type { FramePart } from '../../../files/frame-files.ts';
+import type { ListedRows } from '../stored-frame.ts';
 import { parseOldName } from './old-names.ts';
 
 const FORMAT = 1;
@@ -32,7 +33,7 @@ function checksumOf(parts: readonly unknown[], schema: string): string {
   return crc32(JSON.stringify([schema, parts])).toString(16);
 }
 
-function partOf(part: unknown, folder: string, handle: string): SizedPart {
+function partOf(part: unknown, folder: string, handle: string): FramePart {
   if (!isObject(part)) throw damaged('lists something that is not a part');
   const { file, rows, bytes, arrow_bytes: arrowBytes } = part;
   const name = parseOldName(String(file));
