@@ -4,9 +4,13 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startProcess } from './server-process.ts';
 import { stopUnderLoad } from './stop-under-load.ts';
 
-test('a server with busy clients stops in order: no request is cut, and no acknowledged write is lost', async () => {
-  await stopUnderLoad({ clientsOfEach: 15, rows: 20_000, drainDelayMs: 300 });
-});
+test(
+  'a server with busy clients stops in order: no request is cut, and no acknowledged write is lost',
+  { tags: ['slow'] },
+  async () => {
+    await stopUnderLoad({ clientsOfEach: 15, rows: 20_000, drainDelayMs: 300 });
+  },
+);
 
 test('a client that reads late gets all responses to what it sent before the stop', async () => {
   const server = await startProcess({ env: { SERVICE_SERVER_SHUTDOWN_GRACE_MS: '60000' } });

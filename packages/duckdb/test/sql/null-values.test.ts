@@ -106,7 +106,7 @@ describe('rows that are null have no bytes of other rows, frames or tenants', ()
     result.close();
   });
 
-  test('in a frame that is read from disk', async () => {
+  test('in a frame that is read from disk', { tags: ['slow'] }, async () => {
     await keep('some', `SELECT ${SOME} FROM range(${ROWS}) t(i)`);
     await readSecrets();
     const frame = await fixture.store.open(refOf('some'));
