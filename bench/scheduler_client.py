@@ -86,7 +86,7 @@ def main(server, port, frames):
     put_frames(server)
     spark = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").getOrCreate()
     spark.conf.set("spark.sql.session.timeZone", "UTC")
-    files = sorted(str(path) for path in Path(frames).rglob("facts@*.parquet"))
+    files = sorted(str(path) for path in Path(frames).rglob("facts/*.parquet"))
     spark.read.parquet(*files).createOrReplaceTempView("facts")
     results = {}
     for name, sql in {"group-by": GROUP_BY, "all rows": ALL_ROWS}.items():

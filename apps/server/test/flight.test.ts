@@ -31,7 +31,7 @@ test('a frame of several parts is one table for DoGet, and one Parquet file', { 
     const body = new Uint8Array(tableToIPC(tableFromArrays({ x }), 'stream'));
     expect((await server.fetch('/frames/frame?fmt=arrow', { method: 'POST', body })).ok).toBe(true);
   }
-  expect(filesIn(directory).filter((name) => /frame@[^/]*\.parquet$/.test(name))).toHaveLength(3);
+  expect(filesIn(directory).filter((name) => /frame\/[^/]*\.parquet$/.test(name))).toHaveLength(3);
   const table = await getTicket(client, await ticketOf(client, pathOf('frame')));
   expect(Array.from(table.getChild('x') ?? [])).toEqual(Array.from({ length: 3000 }, (_, row) => row));
   for (const [path, first, last] of [

@@ -160,7 +160,7 @@ describe('short appends that wait for each other', () => {
   test('are written to one file', async () => {
     await store.put(trades, longFrame(1));
     await Promise.all(Array.from({ length: 40 }, (_, i) => store.append(trades, longFrame(1, { start: i + 1 }))));
-    expect((await namesOf('.part.parquet')).length).toBeLessThan(20);
+    expect((await fixture.parts('trades')).length).toBeLessThan(20);
     expect(sortedIds(await rowsOf(store, trades))).toEqual(idsTo(41));
   });
 
