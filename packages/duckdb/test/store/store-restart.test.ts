@@ -405,7 +405,6 @@ describe('the folder of a frame', () => {
     await mkdir(log, { recursive: true });
     const left = join(log, '00000000000000000009.json.0123456789abcdef.unfinished');
     await writeFile(left, 'half');
-    await utimes(left, 1, 1);
     const store = await fixture.open();
     await store.open(refOf(handle)).then((frame) => frame?.close());
     await store.close();

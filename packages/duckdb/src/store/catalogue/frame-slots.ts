@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, lstatSync, statSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { link, mkdir, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ServiceError } from '@svc/errors';
@@ -249,26 +249,21 @@ export function listedParts({ path }: Slot, parts: readonly StoredPart[]): reado
 }
 
 /**
- * The files in the folder of a slot that nothing needs. Without a log, the folder is not ours. With something after the newest
- * entry that is no entry, it is not known what is needed.
+ * The files in the folder of a slot that nothing needs while it does not change. Without a log, the folder is not ours. With
+ * something after the newest entry that is no entry, it is not known what is needed.
  */
 export function unneededFiles(slot: Slot, needed: ReadonlySet<string>): readonly string[] {
+  if (!hasLog(slot)) return [];
+  const log = join(slot.path, LOG_FOLDER);
+  const names = namesIn(log);
   const newest = slot.known?.number === undefined ? '' : entryName(slot.known.number);
-  const later = namesIn(join(slot.path, LOG_FOLDER)).some((name) => ENTRY.test(name) && name > newest);
-  if (later || !hasLog(slot)) return [];
+  if (names.some((name) => ENTRY.test(name) && name > newest)) return [];
   const parts = partsIn(slot.path).map((name) => join(slot.path, name));
-  return [...parts.filter((part) => !needed.has(part)), ...unfinishedEntries(slot.path)];
+  const unfinished = names.filter((name) => name.endsWith(UNFINISHED)).map((name) => join(log, name));
+  return [...parts.filter((part) => !needed.has(part)), ...unfinished];
 }
 
 const ENTRY = /^[0-9]{20}\.json$/;
-
-/** The entries that a process before this one did not complete. */
-function unfinishedEntries(path: string): readonly string[] {
-  const log = join(path, LOG_FOLDER);
-  const files = namesIn(log).flatMap((name) => (name.endsWith(UNFINISHED) ? join(log, name) : []));
-  const timeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
-  return files.filter((file) => timeOf(file) < performance.timeOrigin);
-}
 
 /** True if a slot has a log, which may have no entry. */
 export function hasLog({ path }: Slot): boolean {
