@@ -19,7 +19,7 @@ const LONG_ROWS = Number(process.env.BENCH_LONG_ROWS ?? 10_000_000);
 const APPENDS = 1000;
 const APPEND_ROWS = 100;
 const CLIENTS = 16;
-/** Appends that wait together become durable together, with flushes of their part, the manifest and, twice, the folder. */
+/** Appends that wait together become durable together, with flushes of their part, its folder, their entry and the log. */
 const FLUSHES_PER_GROUP = 4;
 const PARTS = 64;
 const PART_ROWS = 15_625;

@@ -138,6 +138,11 @@ const SECTIONS = [
     text: 'From the start of the process to the first rows of a frame of one million.',
   },
   {
+    name: 'many-frames',
+    title: 'Many frames',
+    text: 'A server with 20,000 frames of one row. After its start, the first list reads the log of every frame; a loop that only reads and parses these logs is its limit.',
+  },
+  {
     name: 'console',
     title: 'The console',
     text: 'In Chromium without a screen, 1920 × 1080 pixels, against the server on the same machine. CPU times of the page are those of its main thread by thread ticks, so other programs do not count; the longest task is the longest time in which the page takes no key. The CPU time of a jump is that of the server and its engine child, with everything the page asks for meanwhile. The heap is that of JavaScript after a garbage collection. Wall times depend on the load.',

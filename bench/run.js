@@ -26,6 +26,7 @@ const ALL = [
   'mixed-clients',
   'many-connections',
   'cold-start',
+  'many-frames',
   'console',
   'file-sizes',
   'growth',
