@@ -328,7 +328,7 @@ export class Catalogue implements Changes {
   /** The frames of format 1 that could not be taken over. */
   notTakenOver(): readonly (FrameRef & { readonly failure: ServiceError })[] {
     return [...this.#tenants.values()].flatMap(({ name, notTakenOver }) =>
-      [...notTakenOver].map(([handle, failure]) => ({ tenant: name, handle, failure })),
+      [...notTakenOver].map(([key, failure]) => ({ tenant: name, handle: parseHandle(key), failure })),
     );
   }
 
@@ -356,7 +356,7 @@ export class Catalogue implements Changes {
 
   /** Reads a log unless its newest entry is known: no other process changes it. */
   async #know(slot: Slot): Promise<void> {
-    const failure = slot.tenant.notTakenOver.get(parseHandle(slot.key));
+    const failure = slot.tenant.notTakenOver.get(slot.key);
     if (failure) throw failure;
     // One at a time: an earlier entry must not come after a later one.
     if (this.#options.isReadOnly) await this.change(refOf(slot), () => this.#read(slot));
@@ -499,7 +499,7 @@ export class Catalogue implements Changes {
     }
   }
 
-  /** Removes old entries of a log: when there are twice as many as stay. */
+  /** Removes old entries of a log, whenever there are as many new ones as stay. */
   #trimLater(slot: Slot): void {
     const { number = 0 } = slot.known ?? {};
     if ((number + 1) % KEPT_ENTRIES === 0) this.#begin(slot, () => logOf(slot).trim(KEPT_ENTRIES));

@@ -6,7 +6,6 @@ import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import { createDirectoryObjects, type Objects, OutcomeUnknown } from '@svc/objects';
 import { hasCode, syncDirectory, UNFINISHED } from '@svc/objects/internal';
-import type { Handle } from '@svc/frames';
 import type { FramePart, PartSize } from '../../files/frame-files.ts';
 import { entryOfOther, FRAME_CODEC, type FrameMove, type FrameState, type StoredPart } from '../log/frame-entry.ts';
 import { createFrameLog, entryName, type FrameLog, type NumberedEntry } from '../log/frame-log.ts';
@@ -23,7 +22,7 @@ export interface TenantSlots {
   /** By handle in lower case: two handles of a tenant never differ only in case. */
   readonly slots: Map<string, Slot>;
   /** By the same: why a frame can neither be read nor changed. An operator has to repair files of an earlier format. */
-  readonly notTakenOver: Map<Handle, ServiceError>;
+  readonly notTakenOver: Map<string, ServiceError>;
   /** The frames sorted by handle; undefined after a change. */
   sorted: readonly StoredFrame[] | undefined;
 }

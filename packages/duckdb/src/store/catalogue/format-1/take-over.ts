@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
-import { parseHandle } from '@svc/frames';
 import { hasCode } from '@svc/objects/internal';
 import type { FrameFiles } from '../../../files/frame-files.ts';
 import { schemaText } from '../../../types/stored-types.ts';
@@ -96,7 +95,7 @@ export async function markNotTakenOver(tenant: TenantSlots): Promise<void> {
 
 /** A new frame with this handle would take the place of the files. */
 function keepFiles(slot: Slot, failure: ServiceError): void {
-  slot.tenant.notTakenOver.set(parseHandle(slot.key), failure);
+  slot.tenant.notTakenOver.set(slot.key, failure);
   slot.tenant.slots.set(slot.key, slot);
 }
 
