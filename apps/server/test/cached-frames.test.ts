@@ -5,7 +5,6 @@ const CACHE_BYTES = 1e6;
 
 test.skipIf(process.platform !== 'linux')(
   'over 16 reads of 8 frames the process takes no more than the cache and 256 MB',
-  { tags: ['slow'] },
   async () => {
     // All frames are four times what the cache holds.
     const most = await readManyFrames({ frames: 8, reads: 16, cacheBytes: CACHE_BYTES });

@@ -4,7 +4,7 @@ import { startProcess } from './server-process.ts';
 
 const ROWS = 4_000;
 
-test('an upload of twice the memory for frames is taken, in every format', { tags: ['slow'] }, async () => {
+test('an upload of twice the memory for frames is taken, in every format', async () => {
   const server = await startProcess({ args: ['--cache-size', '0.002'] });
   for (const [type, body] of Object.entries(BODIES)) {
     const last = type.includes('json') ? [[ROWS - 1], [-1]] : [[ROWS - 1]];

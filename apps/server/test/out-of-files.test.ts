@@ -37,7 +37,7 @@ const isOfFiles = ({ message }: { readonly message: string }): boolean => messag
 // Only Linux shows the descriptors of a process.
 test.runIf(process.platform === 'linux')(
   'a server without free descriptors warns once, is not ready, counts it, and is ready when clients leave',
-  { tags: ['slow'], timeout: 60_000 },
+  { timeout: 60_000 },
   async () => {
     const server = await startProcess({
       shell: `ulimit -n ${LIMIT}`,

@@ -6,7 +6,6 @@ test.each([
   ['1000 tables of 500 columns', 1000, 500],
 ])(
   'lines with more columns than a request may have are refused before anything is stored: %s',
-  { tags: ['slow'] },
   async (_, tables, columns) => {
     const server = await sharedProcess();
     const fields = Array.from({ length: columns }, (__, i) => `c${i}=1`).join(',');

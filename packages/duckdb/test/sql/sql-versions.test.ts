@@ -28,7 +28,7 @@ async function put(version: number): Promise<void> {
 
 test(
   'a statement that reads a frame twice sees one version while the frame is replaced continuously',
-  { tags: ['slow'], timeout: 60_000 },
+  { timeout: 60_000 },
   async () => {
     await put(0);
     let version = 0;
