@@ -412,3 +412,22 @@ describe('the folder of a frame', () => {
     expect(existsSync(log)).toBe(handle === 'trades');
   });
 });
+
+test.each(['left', 'left/_delta_log'])('the empty folder %s of a process that was killed goes', async (folder) => {
+  await mkdir(join(fixture.folder, folder), { recursive: true });
+  const store = await fixture.open();
+  expect(await listDescribed(store)).toEqual([]);
+  await store.close();
+  expect(await readdir(fixture.folder)).toEqual([]);
+});
+
+test('a folder of others with the name of a handle stays', async () => {
+  await mkdir(join(fixture.folder, 'notes'), { recursive: true });
+  await writeFile(join(fixture.folder, 'notes/today.txt'), 'not ours');
+  const store = await fixture.open();
+  expect(await store.open(refOf('notes'))).toBeUndefined();
+  await store.put(refOf('notes'), longFrame(1));
+  await store.drop(refOf('notes'));
+  await store.close();
+  expect(await readdir(join(fixture.folder, 'notes'))).toEqual(['today.txt']);
+});

@@ -18,7 +18,7 @@ import {
   createTenantSlots,
   endMove,
   entryFile,
-  hasLog,
+  hasFolder,
   knownOf,
   leave,
   logOf,
@@ -397,8 +397,8 @@ export class Catalogue implements Changes {
     if (frame && !this.#isThere(frame)) this.#begin(slot, () => this.#dropExpired(frame));
     // Changes that an earlier process did not complete may have left parts.
     if (!slot.isSwept) slot.isSwept = unneededFiles(slot, this.#needed(slot)).length === 0;
-    const isEmpty = frame === undefined && hasLog(slot);
-    if (isEmpty || !slot.isSwept) this.#begin(slot, () => this.#clean(slot));
+    const isLeft = frame === undefined && hasFolder(slot);
+    if (isLeft || !slot.isSwept) this.#begin(slot, () => this.#clean(slot));
   }
 
   /** The frame of a state: the same one as before if only its expiry has changed. */

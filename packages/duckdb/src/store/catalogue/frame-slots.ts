@@ -252,8 +252,8 @@ export function listedParts({ path }: Slot, parts: readonly StoredPart[]): reado
  * something after the newest entry that is no entry, it is not known what is needed.
  */
 export function unneededFiles(slot: Slot, needed: ReadonlySet<string>): readonly string[] {
-  if (!hasLog(slot)) return [];
   const log = join(slot.path, LOG_FOLDER);
+  if (!existsSync(log)) return [];
   const names = namesIn(log);
   const newest = slot.known?.number === undefined ? '' : entryName(slot.known.number);
   if (names.some((name) => ENTRY.test(name) && name > newest)) return [];
@@ -264,9 +264,9 @@ export function unneededFiles(slot: Slot, needed: ReadonlySet<string>): readonly
 
 const ENTRY = /^[0-9]{20}\.json$/;
 
-/** True if a slot has a log, which may have no entry. */
-export function hasLog({ path }: Slot): boolean {
-  return existsSync(join(path, LOG_FOLDER));
+/** True if there is the folder of a slot, also if it is empty: its process may have died before or after it had a log. */
+export function hasFolder({ path }: Slot): boolean {
+  return existsSync(path);
 }
 
 /** Removes the known entries of a frame that was dropped, and its folder unless it has others. */
