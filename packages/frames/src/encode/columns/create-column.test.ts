@@ -244,7 +244,8 @@ test('batches that share a dictionary do not each write all of it', { tags: ['sl
   const dictionary = vectorFromArray(texts(100_000), new Utf8());
   const oneMs = await leastMs(() => cells(symbols(dictionary, count(5000))));
   const batches = Array.from({ length: 5000 }, (_, i) => count(1, i));
-  expect(await leastMs(() => cells(symbols(dictionary, ...batches)))).toBeLessThan(20 * oneMs + 200);
+  // To write all of it for each of them would take some thousand times as long.
+  expect(await leastMs(() => cells(symbols(dictionary, ...batches)))).toBeLessThan(500 * oneMs);
 });
 
 test('batches with different dictionaries have different values', async () => {
