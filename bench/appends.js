@@ -10,7 +10,7 @@ import { startServer } from '../tools/server-process.js';
 import { provideDataSet } from './data-set.js';
 import { DECODE_ALWAYS } from './disk-cache.js';
 import { download } from './download.js';
-import { median } from './measure.js';
+import { median, timed } from './measure.js';
 import { interleave, ratio, writeResults } from './interleave.js';
 import { putFrame } from './put-frame.js';
 import { tradesAsArrow } from './trades-frame.js';
@@ -39,12 +39,6 @@ async function append(url, handle, body) {
   const response = await fetch(`${url}/frames/${handle}?fmt=arrow`, { method: 'POST', body });
   const text = await response.text();
   if (!response.ok) throw new Error(`POST answered ${response.status}: ${text}`);
-}
-
-async function timed(work) {
-  const startMs = performance.now();
-  await work();
-  return performance.now() - startMs;
 }
 
 /** One row appended to a long frame, and one row put as a new frame. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { startServer } from '../tools/server-process.js';
 import { DECODE_ALWAYS } from './disk-cache.js';
 import { createClient, download } from './download.js';
-import { median } from './measure.js';
+import { median, timed } from './measure.js';
 import { putFrame } from './put-frame.js';
 import { interleave, ratio, writeResults } from './interleave.js';
 import { tradesAsArrow } from './trades-frame.js';
@@ -16,12 +16,6 @@ const ROWS = 1_000_000;
 const directory = mkdtempSync(join(tmpdir(), 'svc-bench-'));
 const client = createClient();
 const ended = [async () => client.close(), async () => rmSync(directory, { recursive: true })];
-
-async function timed(work) {
-  const startMs = performance.now();
-  await work();
-  return performance.now() - startMs;
-}
 
 /** A server without a cache of rows and responses. */
 async function startCold() {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startServer } from '../tools/server-process.js';
 import { interleave, ratio, writeResults } from './interleave.js';
-import { median } from './measure.js';
+import { median, timed } from './measure.js';
 import { putFrame } from './put-frame.js';
 
 const FRAMES = Number(process.env.BENCH_FRAMES ?? 20_000);
@@ -14,12 +14,6 @@ const ROUNDS = 7;
 
 const directory = mkdtempSync(join(tmpdir(), 'svc-bench-'));
 const put = (url, handle) => putFrame(`${url}/frames/${handle}`, 'ndjson', '{"id":1,"name":"a","price":0.5}\n');
-
-async function timed(work) {
-  const startMs = performance.now();
-  await work();
-  return performance.now() - startMs;
-}
 
 async function putAll(url) {
   let next = 0;

@@ -1,4 +1,4 @@
-// Statistics of measurements.
+// Measurements and their statistics.
 
 export function median(values) {
   const sorted = values.toSorted((a, b) => a - b);
@@ -10,4 +10,11 @@ export function median(values) {
 export function percentile(values, percent) {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.ceil((percent / 100) * sorted.length) - 1)];
+}
+
+/** Returns how many milliseconds work takes. */
+export async function timed(work) {
+  const startMs = performance.now();
+  await work();
+  return performance.now() - startMs;
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { startServer } from '../tools/server-process.js';
 import { DECODE_ALWAYS } from './disk-cache.js';
 import { createClient, download } from './download.js';
-import { median } from './measure.js';
+import { median, timed } from './measure.js';
 import { startDuckdb } from './peers/duckdb-process.js';
 import { startDuckdbPython } from './peers/duckdb-python.js';
 import { putFrame } from './put-frame.js';
@@ -18,12 +18,6 @@ const ROWS = 1_000_000;
 const directory = mkdtempSync(join(tmpdir(), 'svc-bench-'));
 const client = createClient();
 const ended = [async () => client.close(), async () => rmSync(directory, { recursive: true })];
-
-async function timed(work) {
-  const startMs = performance.now();
-  await work();
-  return performance.now() - startMs;
-}
 
 /** Starts a server on a directory; without `cacheGb` every read is from disk, and no response is cached. */
 async function serverOn(folder, cacheGb) {
