@@ -114,10 +114,11 @@ async function mergeRun(
     await catalogue.change(frame, async () => {
       signal.throwIfAborted();
       const current = await catalogue.find(frame);
-      const contents = current && (await reader.describe(current));
-      const listed = current ? partsOf(current) : [];
+      if (current === undefined) return;
+      const contents = await reader.describe(current);
+      const listed = partsOf(current);
       const at = listed.findIndex(({ path }) => path === run[0]?.path);
-      if (!current || !contents || !run.every(({ path }, i) => listed[at + i]?.path === path)) return;
+      if (!run.every(({ path }, i) => listed[at + i]?.path === path)) return;
       const version = catalogue.nextVersion(current);
       const merged: NextPart = { from: unfinishedPath, size: written };
       const parts = [...listed.slice(0, at), merged, ...listed.slice(at + run.length)];
