@@ -10,9 +10,9 @@ import {
   writeWhole,
 } from '@svc/objects/internal';
 import { versionOfFile } from '../../wire/file-layout.ts';
-import { checkFormat, checkTakenOver, FORMAT_NAME } from '../catalogue/directory-format.ts';
+import { checkFormat, FORMAT_NAME } from '../catalogue/directory-format.ts';
 import { listTenant } from '../catalogue/frame-folders.ts';
-import { markNotTakenOver } from '../catalogue/format-1/take-over.ts';
+import { findNotTakenOver } from '../catalogue/format-1/take-over.ts';
 import { parseFileName, tenantOfFolder } from '../catalogue/frame-names.ts';
 import { createTenantSlots, type TenantSlots } from '../catalogue/frame-slots.ts';
 import { forEachConcurrently } from '../catalogue/tenant-folder.ts';
@@ -144,8 +144,7 @@ async function copyFrames(backup: Backup, directory: string): Promise<number> {
 async function copyTenant(backup: Backup, tenant: TenantSlots, to: string): Promise<number> {
   const { path } = tenant.folder;
   if ((await listTenant(path)).isOld) {
-    await checkTakenOver(backup.directory);
-    await markNotTakenOver(tenant);
+    await findNotTakenOver(backup.directory, tenant);
     for (const handle of tenant.notTakenOver.keys()) {
       backup.problems.push(`The frame ${JSON.stringify(handle)} is not in the backup: it could not be taken over.`);
     }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import type { ServiceError } from '@svc/errors';
@@ -9,7 +10,6 @@ import { schemaFromText, schemaText } from '../../types/stored-types.ts';
 import { deltaColumns } from '../log/delta-schema.ts';
 import { FRAME_CODEC, type FrameMove, type FrameState } from '../log/frame-entry.ts';
 import { MAX_ENTRY_BYTES } from '../log/frame-log.ts';
-import { checkTakenOver } from './directory-format.ts';
 import { isFolder, listTenant } from './frame-folders.ts';
 import { tenantOfFolder } from './frame-names.ts';
 import {
@@ -18,9 +18,9 @@ import {
   createTenantSlots,
   endMove,
   entryFile,
-  hasFolder,
   knownOf,
   leave,
+  listedParts,
   logOf,
   type NextPart,
   placeParts,
@@ -28,16 +28,15 @@ import {
   removeFolder,
   removeLog,
   type Slot,
-  listedParts,
   slotOf,
-  stateOf,
   stateIn,
+  stateOf,
   storedParts,
   type TenantSlots,
   UnknownChange,
   unneededFiles,
 } from './frame-slots.ts';
-import { markNotTakenOver, takeOver } from './format-1/take-over.ts';
+import { findNotTakenOver, takeOver } from './format-1/take-over.ts';
 import type { FrameVersions } from './frame-versions.ts';
 import { type Changes, createChanges } from './keyed-queue.ts';
 import {
@@ -132,10 +131,13 @@ export class Catalogue implements Changes {
       const name = tenantOfFolder(entry.name);
       if (name === undefined || !(await isFolder(entry, directory))) continue;
       const tenant = this.#tenantOf(name);
-      const { keys: listed, unfinished, isOld } = await listTenant(tenant.folder.path);
-      if (isOld && isReadOnly) await checkTakenOver(directory);
-      if (isOld) await (isReadOnly ? markNotTakenOver(tenant) : takeOver(tenant, { files, onProblem }));
-      const keys = isOld ? (await listTenant(tenant.folder.path)).keys : listed;
+      let { keys, unfinished, isOld } = await listTenant(tenant.folder.path);
+      if (!isOld) tenant.notTakenOver.clear();
+      else if (isReadOnly) await findNotTakenOver(directory, tenant);
+      else {
+        await takeOver(tenant, { files, onProblem });
+        ({ keys } = await listTenant(tenant.folder.path));
+      }
       const pause = createYield();
       for (const key of keys) {
         await pause();
@@ -397,7 +399,8 @@ export class Catalogue implements Changes {
     if (frame && !this.#isThere(frame)) this.#begin(slot, () => this.#dropExpired(frame));
     // Changes that an earlier process did not complete may have left parts.
     if (!slot.isSwept) slot.isSwept = unneededFiles(slot, this.#needed(slot)).length === 0;
-    const isLeft = frame === undefined && hasFolder(slot);
+    // It may also have died before there was a log, or after it.
+    const isLeft = frame === undefined && existsSync(slot.path);
     if (isLeft || !slot.isSwept) this.#begin(slot, () => this.#clean(slot));
   }
 

@@ -264,11 +264,6 @@ export function unneededFiles(slot: Slot, needed: ReadonlySet<string>): readonly
 
 const ENTRY = /^[0-9]{20}\.json$/;
 
-/** True if there is the folder of a slot, also if it is empty: its process may have died before or after it had a log. */
-export function hasFolder({ path }: Slot): boolean {
-  return existsSync(path);
-}
-
 /** Removes the known entries of a frame that was dropped, and its folder unless it has others. */
 export async function removeLog({ tenant, path, known }: Slot): Promise<void> {
   const prefix = logPrefix(path);

@@ -17,6 +17,7 @@ import {
   storedParts,
   type TenantSlots,
 } from '../frame-slots.ts';
+import { checkTakenOver } from '../directory-format.ts';
 import { isDamage } from '../../store-errors.ts';
 import type { StoreProblem } from '../store-problem.ts';
 import { forEachConcurrently } from '../tenant-folder.ts';
@@ -85,9 +86,11 @@ async function takeOverFrame(
   }
 }
 
-/** Finds the frames that an earlier start could not take over. */
-export async function markNotTakenOver(tenant: TenantSlots): Promise<void> {
+/** Finds the frames that the takeover of a directory has left. Fails if the directory was not taken over. */
+export async function findNotTakenOver(directory: string, tenant: TenantSlots): Promise<void> {
+  await checkTakenOver(directory);
   const { handles } = await readOldFolder(tenant.folder.path);
+  tenant.notTakenOver.clear();
   for (const { current } of handles.values()) {
     if (current) keepFiles(slotOf(tenant, current.handle), notTakenOver(current.handle));
   }
