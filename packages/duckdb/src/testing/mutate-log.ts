@@ -28,13 +28,13 @@ export const PLAIN_MUTANTS: readonly Mutant[] = [
   { name: 'a refusal undoes what was sent before', from: ' && !isSent', to: '' },
   { name: 'entries remember none before them', from: 'newest.recent.includes(id)', to: 'false' },
   { name: 'a removed entry can be the newest', from: '!hasNext && (await isThere(last, signal))', to: '!hasNext' },
-  { name: 'the next number need not be absent', from: 'if (!hasNext && ', to: 'if (' },
+  { name: 'the next number need not be absent', from: '!hasNext && ', to: '' },
   {
     name: 'the next entry is no stray',
     from: 'next === undefined || !(await isThere(last, signal))',
     to: 'next === undefined',
   },
-  { name: 'the next entry is the newest', from: '(await tagOf(number + 2, signal)) !== undefined', to: 'false' },
+  { name: 'the next entry is the newest', from: '(await isAt(next, signal))', to: '(await isThere(next, signal))' },
   { name: 'newer entries are removed first', from: 'old.map(', to: 'old.reverse().map(' },
   { name: 'the newest entry can be removed', from: '.slice(0, -keep)', to: '' },
 ];
@@ -46,14 +46,18 @@ export const RARE_MUTANTS: readonly Mutant[] = [
     from: '(await entries.isThere(before))',
     to: '(await entries.tagOf(number - 1)) !== undefined',
   },
-  { name: 'any entry with the number will do', from: '(await tagOf(entry.number, signal)) === tag', to: 'true' },
+  { name: 'any entry with the number will do', from: '(await tagOf(number, signal)) === tag', to: 'true' },
   {
     name: 'the number 0 is used once',
     from: 'before !== undefined && (await entries.isThere(before))',
     to: '(before === undefined || (await entries.isThere(before)))',
   },
   { name: 'a list is a read', from: 'found !== undefined && greatest === number', to: 'found !== undefined' },
-  { name: 'the next entry need not be there', from: ' || !(await isThere(next, signal))', to: '' },
+  {
+    name: 'the next entry need not be there',
+    from: '(await isAt(next, signal))',
+    to: '(await tagOf(number + 2, signal)) === undefined',
+  },
 ];
 
 const SOURCE = fileURLToPath(new URL('../../dist/store/log/frame-log.js', import.meta.url));

@@ -8,7 +8,7 @@ import {
   type VirtualClock,
   withFaults,
 } from '@svc/objects/testing';
-import type { createFrameLog, EntryCodec, FrameLog } from '../store/log/frame-log.ts';
+import type { createFrameLog, EntryCodec, FrameLog, SeenEntry } from '../store/log/frame-log.ts';
 
 /** The parts of a frame, with commas between. */
 type Parts = string;
@@ -42,6 +42,9 @@ export function worldOf(seed: number, createLog: LogWorld['createLog']): LogWorl
 const PROCESSES = 3;
 const LANES = 2;
 const CALLS = 12;
+
+/** So often a process opens its log anew, at the newest entry that it has seen. */
+const REOPEN_RATE = 0.2;
 
 /** The share of calls that come up to minutes late: the process was stopped. */
 const STOP_RATE = 0.03;
@@ -85,9 +88,10 @@ async function simulateLog(world: LogWorld): Promise<Operation<Input, Parts>[]> 
   let ids = 0;
   const id = (): string => String((ids += 1));
 
-  const openLog = (objects: Objects): FrameLog<Parts> =>
+  const openLog = (objects: Objects, seen?: SeenEntry): FrameLog<Parts> =>
     createLog({
       objects,
+      seen,
       prefix: 'default/trades/_delta_log/',
       codec: JSON_CODEC,
       minAgeMs: tagMs,
@@ -99,14 +103,16 @@ async function simulateLog(world: LogWorld): Promise<Operation<Input, Parts>[]> 
   /** With few faults, so that entries go early; slow, so that others act while it removes them. */
   const trimmer = openLog(withFaults(home, { clock, random, rate: 0.05, delayMs: 30 }));
 
-  async function runLane(log: FrameLog<Parts>): Promise<void> {
+  async function runLane(process: Process): Promise<void> {
     for (let call = 0; call < CALLS; call++) {
+      if (random() < REOPEN_RATE) process.log = openLog(process.objects, process.seen);
+      const { log } = process;
       const x = random();
       if (x < 0.25) await (random() < 0.5 ? trimmer : log).trim(keep).catch(() => {});
       const kind = x < 0.5 ? 'append' : x < 0.6 ? 'put' : x < 0.65 ? 'drop' : 'read';
       const input = { kind, part: id() } as const;
       const start = clock.now();
-      const outcome = await outcomeOf(log, input);
+      const outcome = await outcomeOf(process, input);
       if (outcome !== 'nothing') history.push({ input, ...outcome, start, end: clock.now() });
       await clock.sleep(random() * (20 + paceMs));
     }
@@ -115,18 +121,28 @@ async function simulateLog(world: LogWorld): Promise<Operation<Input, Parts>[]> 
   const lanes = Array.from({ length: PROCESSES }, () => {
     const faulty = withFaults(home, { clock, random, rate, lateMs: 300 + paceMs });
     const objects = real ? faulty : withFaults(faulty, { clock, random, rate: STOP_RATE, lateMs: STOP_MS });
-    const log = openLog(objects);
-    return Array.from({ length: LANES }, () => runLane(log));
+    const process = { objects, log: openLog(objects), seen: undefined };
+    return Array.from({ length: LANES }, () => runLane(process));
   });
   await clock.run(Promise.all(lanes.flat()));
   return history;
 }
 
+/** A process, and the newest entry of the log that it has seen. */
+interface Process {
+  readonly objects: Objects;
+  log: FrameLog<Parts>;
+  seen: SeenEntry | undefined;
+}
+
 /** Calls a log. `nothing`: the call failed and has no effect. */
-async function outcomeOf(log: FrameLog<Parts>, { kind, part }: Input): Promise<{ output?: Parts } | 'nothing'> {
+async function outcomeOf(process: Process, input: Input): Promise<{ output?: Parts } | 'nothing'> {
+  const { kind, part } = input;
   try {
-    if (kind === 'read') return { output: (await log.newest())?.state ?? '' };
-    const entry = await log.change(async (now) => changed(now ?? '', kind, part));
+    const entry = await (kind === 'read'
+      ? process.log.newest()
+      : process.log.change(async (now) => changed(now ?? '', kind, part)));
+    process.seen = entry;
     return { output: entry?.state ?? '' };
   } catch (error) {
     return error instanceof Error && error.name === 'OutcomeUnknown' && kind !== 'read' ? {} : 'nothing';

@@ -13,13 +13,15 @@ import { type Objects, OutcomeUnknown, readObject } from '@svc/objects';
 export interface FrameLog<State> {
   /** The newest entry, at a moment after the call began. Undefined: there is none. */
   newest(signal?: AbortSignal): Promise<NumberedEntry<State> | undefined>;
+  /** True if the newest entry is still the one that was seen. Much cheaper than reading it. */
+  isAt(seen: SeenEntry): Promise<boolean>;
   /**
-   * Changes the frame. `next` gets its state and returns the new one, or undefined to change nothing; it runs again if
-   * another process was faster, and may throw. Rejects with `OutcomeUnknown` if the change may take effect later: what the
+   * Changes the frame. `next` gets its state and the number of the new entry, and returns the new state, or undefined to
+   * change nothing; it runs again if another process was faster, and may throw. Rejects with `OutcomeUnknown` if the change may take effect later: what the
    * new state names must stay then.
    */
   change(
-    next: (now: State | undefined) => Promise<State | undefined>,
+    next: (now: State | undefined, number: number) => Promise<State | undefined>,
     signal?: AbortSignal,
   ): Promise<NumberedEntry<State> | undefined>;
   /** Removes old entries, the oldest first. The newest stay, and those younger than `minAgeMs`. */
@@ -35,10 +37,17 @@ export interface LogEntry<State> {
   readonly state: State;
 }
 
-/** An entry and its number. */
-export interface NumberedEntry<State> extends LogEntry<State> {
+/** An entry that someone has seen as the newest one. `tag` tells it from a later one with the same number. */
+export interface SeenEntry {
   readonly number: number;
+  readonly tag: string;
 }
+
+/** An entry and what tells it from others. */
+export interface NumberedEntry<State> extends LogEntry<State>, SeenEntry {}
+
+/** An entry that is not written yet. */
+type NextEntry<State> = Omit<NumberedEntry<State>, 'tag'>;
 
 /** Converts entries to bytes and back. */
 export interface EntryCodec<State> {
@@ -54,6 +63,8 @@ export interface FrameLogOptions<State> {
   /** The keys of the entries start with it; it ends with a slash. */
   readonly prefix: string;
   readonly codec: EntryCodec<State>;
+  /** Where reading begins. Without it, the first call lists the log twice. */
+  readonly seen?: SeenEntry | undefined;
   /** How long to ask a home that does not answer. Default 10 s. */
   readonly deadlineMs?: number;
   /**
@@ -93,24 +104,18 @@ export function entryName(number: number): string {
   return `${String(number).padStart(20, '0')}.json`;
 }
 
-/** The newest entry that this process has seen. `tag` tells it from a later one with the same number. */
-interface Seen<State> {
-  readonly entry: NumberedEntry<State>;
-  readonly tag: string;
-}
-
 /**
  * Reads entries. A name alone proves nothing: it may be a *stray*, created late by a process that slept while its number was
  * used and removed. Two facts tell. The greatest number of a list is no stray, because the greatest is never removed. And
  * entries are removed in ascending order: while an entry is there, the next one was not removed either.
  */
-function createEntryReader<State>({ objects, prefix, codec }: FrameLogOptions<State>) {
-  let seen: Seen<State> | undefined;
+function createEntryReader<State>({ objects, prefix, codec, seen: given }: FrameLogOptions<State>) {
+  let seen: NumberedEntry<State> | undefined;
   const keyOf = (number: number): string => prefix + entryName(number);
 
-  async function read(number: number, signal?: AbortSignal): Promise<Seen<State> | undefined> {
+  async function read(number: number, signal?: AbortSignal): Promise<NumberedEntry<State> | undefined> {
     const found = await readObject(objects, keyOf(number), MAX_ENTRY_BYTES, signal);
-    return found && { entry: { ...codec.decode(found.bytes), number }, tag: found.tag };
+    return found && { ...codec.decode(found.bytes), number, tag: found.tag };
   }
 
   async function tagOf(number: number, signal?: AbortSignal): Promise<string | undefined> {
@@ -122,8 +127,13 @@ function createEntryReader<State>({ objects, prefix, codec }: FrameLogOptions<St
     return (await objects.stat(keyOf(number), signal))?.modified.getTime();
   }
 
-  async function isThere({ entry, tag }: Seen<State>, signal?: AbortSignal): Promise<boolean> {
-    return (await tagOf(entry.number, signal)) === tag;
+  async function isThere({ number, tag }: SeenEntry, signal?: AbortSignal): Promise<boolean> {
+    return (await tagOf(number, signal)) === tag;
+  }
+
+  async function isAt(last: SeenEntry, signal?: AbortSignal): Promise<boolean> {
+    const hasNext = (await tagOf(last.number + 1, signal)) !== undefined;
+    return !hasNext && (await isThere(last, signal));
   }
 
   /** The numbers of all entries, in ascending order. */
@@ -137,7 +147,7 @@ function createEntryReader<State>({ objects, prefix, codec }: FrameLogOptions<St
     return found;
   }
 
-  async function readGreatest(signal?: AbortSignal): Promise<Seen<State> | undefined> {
+  async function readGreatest(signal?: AbortSignal): Promise<NumberedEntry<State> | undefined> {
     let number = (await numbers(signal)).at(-1);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       if (number === undefined) return undefined;
@@ -152,7 +162,7 @@ function createEntryReader<State>({ objects, prefix, codec }: FrameLogOptions<St
 
   async function identityOf(number: number): Promise<{ readonly id: string; readonly tag: string } | undefined> {
     const found = await read(number);
-    return found && { id: found.entry.id, tag: found.tag };
+    return found && { id: found.id, tag: found.tag };
   }
 
   return {
@@ -161,24 +171,28 @@ function createEntryReader<State>({ objects, prefix, codec }: FrameLogOptions<St
     tagOf,
     timeOf,
     isThere,
+    isAt,
     numbers,
     /** Makes an entry that is no stray the one that the next read begins with. */
-    remember(entry: Seen<State>): void {
+    remember(entry: NumberedEntry<State>): void {
       seen = entry;
     },
+    /** The tag of an entry of the chain. Empty: others have gone on. */
+    knownTag: ({ id }: LogEntry<State>): string => (seen?.id === id ? seen.tag : ''),
     /** The newest entry, at a moment after the call began. */
-    async newest(signal?: AbortSignal): Promise<Seen<State> | undefined> {
-      const last = seen;
+    async newest(signal?: AbortSignal): Promise<NumberedEntry<State> | undefined> {
+      const last = seen ?? given;
       if (last === undefined) return readGreatest(signal);
-      const { number } = last.entry;
-      const hasNext = (await tagOf(number + 1, signal)) !== undefined;
-      if (!hasNext && (await isThere(last, signal))) return last;
-      const next = hasNext ? await read(number + 1, signal) : undefined;
+      const { number } = last;
+      if (await isAt(last, signal)) {
+        if (seen === last) return seen;
+        const found = await read(number, signal);
+        return found?.tag === last.tag ? (seen = found) : readGreatest(signal);
+      }
+      const next = await read(number + 1, signal);
       // The last entry was there after the next was read, so that is no stray. Most often it is the newest.
       if (next === undefined || !(await isThere(last, signal))) return readGreatest(signal);
-      if ((await tagOf(number + 2, signal)) !== undefined || !(await isThere(next, signal)))
-        return readGreatest(signal);
-      return (seen = next);
+      return (await isAt(next, signal)) ? (seen = next) : readGreatest(signal);
     },
   };
 }
@@ -206,7 +220,7 @@ export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog
     return clock.sleep((0.2 + 0.8 * random.number()) * ms);
   }
 
-  function readNewest(signal?: AbortSignal): Promise<Seen<State> | undefined> {
+  function readNewest(signal?: AbortSignal): Promise<NumberedEntry<State> | undefined> {
     return patiently(clock.now() + deadlineMs, () => entries.newest(signal), signal);
   }
 
@@ -216,13 +230,12 @@ export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog
    * used and removed.
    */
   async function append(
-    entry: NumberedEntry<State>,
-    before: Seen<State> | undefined,
+    entry: NextEntry<State>,
+    before: NumberedEntry<State> | undefined,
     signal?: AbortSignal,
   ): Promise<boolean> {
-    const { number, ...content } = entry;
-    const key = entries.keyOf(number);
-    const bytes = codec.encode(content, before?.entry.state);
+    const key = entries.keyOf(entry.number);
+    const bytes = codec.encode(entry, before?.state);
     // No process could read it, or change the frame again.
     if (bytes.length > MAX_ENTRY_BYTES) throw tooLarge(bytes.length);
     const end = clock.now() + deadlineMs;
@@ -245,8 +258,8 @@ export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog
 
   /** True if an entry belongs to the chain. `isCreated`: it was created just now. */
   async function isPart(
-    entry: NumberedEntry<State>,
-    before: Seen<State> | undefined,
+    entry: NextEntry<State>,
+    before: NumberedEntry<State> | undefined,
     isCreated: boolean,
   ): Promise<boolean> {
     const { id, number } = entry;
@@ -255,10 +268,10 @@ export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog
       // The entry before was there later, so this number was never removed, and what has it is no stray.
       if (there.id !== id) return false;
       // The next call need not read it.
-      entries.remember({ entry, tag: there.tag });
+      entries.remember({ ...entry, tag: there.tag });
       return true;
     }
-    const newest = (await entries.newest())?.entry;
+    const newest = await entries.newest();
     if (newest === undefined || newest.number < number) return false;
     if (newest.number === number) return newest.id === id;
     if (newest.number - number > RECENT_IDS) throw new OutcomeUnknown(entries.keyOf(number), undefined);
@@ -266,21 +279,22 @@ export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog
   }
 
   return {
-    async newest(signal) {
-      return (await readNewest(signal))?.entry;
-    },
+    newest: readNewest,
+    isAt: (seen) => patiently(clock.now() + deadlineMs, () => entries.isAt(seen)),
     async change(next, signal) {
       let slowRuns = 0;
       for (let attempt = 1; ; attempt++) {
         const readAt = clock.now();
         const before = await readNewest(signal);
-        const state = await next(before?.entry.state);
+        const number = before === undefined ? 0 : before.number + 1;
+        const state = await next(before?.state, number);
         if (state === undefined) return undefined;
         const isSlow = clock.now() - readAt > MAX_CHANGE_MS;
         const last = isSlow ? await readNewest(signal) : before;
-        if (last?.entry.id === before?.entry.id) {
-          const entry = entryAfter(before?.entry, random.id(), state);
-          if (await append(entry, before, signal)) return entry;
+        if (last?.id === before?.id) {
+          const recent = before === undefined ? [] : [before.id, ...before.recent].slice(0, RECENT_IDS);
+          const entry = { id: random.id(), recent, state, number };
+          if (await append(entry, before, signal)) return { ...entry, tag: entries.knownTag(entry) };
         }
         if (isSlow && (slowRuns += 1) === MAX_SLOW_RUNS) throw tooSlow();
         if (attempt === MAX_ATTEMPTS) throw tooManyChanges();
@@ -301,11 +315,6 @@ export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog
       await objects.remove(old.map(entries.keyOf), signal);
     },
   };
-}
-
-function entryAfter<State>(before: NumberedEntry<State> | undefined, id: string, state: State): NumberedEntry<State> {
-  if (before === undefined) return { id, recent: [], state, number: 0 };
-  return { id, recent: [before.id, ...before.recent].slice(0, RECENT_IDS), state, number: before.number + 1 };
 }
 
 function tooLarge(bytes: number): ServiceError {
