@@ -1,8 +1,7 @@
 import type { FrameInfo, FrameRef, Handle } from '@svc/frames';
 import { checkFree, checkOtherHandle, expiryOf } from '@svc/frames/store';
 import { hasCode } from '@svc/objects/internal';
-import type { StagedPart } from './catalogue/frame-slots.ts';
-import { infoOf, partsOf, type StoredFrame } from './catalogue/stored-frame.ts';
+import { infoOf, partsOf, type StagedPart, type StoredFrame } from './catalogue/stored-frame.ts';
 import { checkConditions } from './put-frame.ts';
 import { missingFile, readOnlyFrame } from './store-errors.ts';
 import type { StoreParts } from './store-parts.ts';

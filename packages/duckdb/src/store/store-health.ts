@@ -6,7 +6,6 @@ import type { StoreProblem } from './catalogue/store-problem.ts';
 import { pathsOf, type StoredFrame } from './catalogue/stored-frame.ts';
 import type { TenantFolder } from './catalogue/tenant-folder.ts';
 import { diskFault } from './store-errors.ts';
-import { versionOfFile } from '../wire/file-layout.ts';
 
 /** Judges by changes and the lock if a directory can be written to. */
 export interface WriteHealth {
@@ -154,9 +153,12 @@ function faultOf({ tenant, handle }: StoredFrame, isMissing: boolean): StoreFaul
   return { kind: 'damaged_frame', message: `The file of the frame ${quoted(handle)} is ${state}.`, tenant, handle };
 }
 
-/** Identifies the contents of all files of a frame. Undefined if one is missing. */
+/** Identifies the contents of all files of a frame, under whatever names. Undefined if one is missing. */
 async function versionOf(frame: StoredFrame): Promise<string | undefined> {
-  const files = pathsOf(frame).map(async (path) => versionOfFile(await stat(path, { bigint: true })));
+  const files = pathsOf(frame).map(async (path) => {
+    const { ino, mtimeNs, size } = await stat(path, { bigint: true });
+    return [ino, mtimeNs, size].join('-');
+  });
   return Promise.all(files).then(
     (versions) => versions.join(),
     () => undefined,

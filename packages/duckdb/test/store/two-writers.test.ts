@@ -1,9 +1,13 @@
 // A process that was stopped until another one took over its directory must not undo what that has acknowledged.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseHandle } from '@svc/frames';
 import { longFrame } from '@svc/frames/testing';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createTenantSlots, logOf, slotOf } from '../../src/store/catalogue/frame-slots.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createFrameVersions } from '../../src/store/catalogue/frame-versions.ts';
+import { FRAME_CODEC } from '../../src/store/log/frame-entry.ts';
+import { entryName } from '../../src/store/log/frame-log.ts';
 import type { DurableStore } from '../../src/store/durable-store.ts';
 import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
 
@@ -51,25 +55,86 @@ test('the end of a reader after the store is closed removes nothing', async () =
   expect(await fixture.names()).toEqual(names);
 });
 
-test('its refused change removes no part of a version that it does not know, and it knows that version afterwards', async () => {
-  await first.put(refOf('a'), longFrame(1));
-  const second = await takeOver();
-  await second.put(refOf('a'), longFrame(2));
-  await second.put(refOf('b'), longFrame(3));
-  const tenant = createTenantSlots(fixture.directory, 'default');
-  const { state } = (await logOf(slotOf(tenant, 'a')).newest())!;
-  await second.close();
-  // The first one holds the directory again: it has passed the check of its lock.
-  const third = await fixture.open();
-  await rowsOf(third, refOf('a'));
-  await logOf(slotOf(tenant, 'a')).change(async () => ({ ...state, version: '7ZZZZZZZZZZZZZZZZZZZZZZZZZ' }));
-  const parts = await fixture.parts('a');
-  await expect(third.put(refOf('a'), longFrame(4))).rejects.toMatchObject({
-    code: 'unavailable',
-    message: 'Another program has changed the frame "a".',
+describe('a change runs on what another process has made, whenever that was', () => {
+  let version = '';
+
+  /** Writes the next entry of a frame as another process would: a new version with the same rows. */
+  function interfere(): void {
+    const folder = join(fixture.folder, 'a', '_delta_log');
+    const number = readdirSync(folder).length;
+    const { state } = FRAME_CODEC.decode(readFileSync(join(folder, entryName(number - 1))));
+    version = createFrameVersions(Date.now).next(state.version);
+    const entry = { id: 'other', recent: [], state: { ...state, version } };
+    writeFileSync(join(folder, entryName(number)), FRAME_CODEC.encode(entry, state));
+  }
+
+  /** The clock is asked again and again during a change. */
+  async function openInterfered(at: number): Promise<DurableStore> {
+    await first.put(refOf('a'), longFrame(1));
+    await first.close();
+    let asked = -1;
+    const now = (): number => {
+      if (asked >= 0 && (asked += 1) === at) interfere();
+      return Date.now();
+    };
+    const store = await fixture.open({ now });
+    version = (await store.describe(refOf('a')))?.version ?? '';
+    asked = 0;
+    return store;
+  }
+
+  const MOMENTS = Array.from({ length: 10 }, (_, at) => at + 1);
+  const idsIn = async (handle: string): Promise<unknown> =>
+    (await rowsOf(await fixture.open({ isReadOnly: true }), refOf(handle)))?.map(([id]) => Number(id));
+
+  test.each(MOMENTS)('append, at moment %i', async (at) => {
+    const store = await openInterfered(at);
+    const { info } = await store.append(refOf('a'), longFrame(1, { start: 1 }));
+    expect(info.version > version).toBe(true);
+    await store.close();
+    expect(await idsIn('a')).toEqual([0, 1]);
   });
-  expect(await fixture.parts('a')).toEqual(expect.arrayContaining(parts));
-  expect(await rowsOf(third, refOf('a'))).toHaveLength(2);
-  await third.close();
-  expect(await fixture.parts('a')).toEqual(parts);
+
+  test.each(MOMENTS)('put, at moment %i', async (at) => {
+    const store = await openInterfered(at);
+    const { info } = await store.put(refOf('a'), longFrame(1, { start: 1 }));
+    expect(info.version > version).toBe(true);
+    await store.close();
+    expect(await idsIn('a')).toEqual([1]);
+  });
+
+  test.each(MOMENTS)('put of a known version, at moment %i', async (at) => {
+    const store = await openInterfered(at);
+    const known = version;
+    const put = store.put(refOf('a'), longFrame(1, { start: 1 }), { ifVersion: known });
+    const isPut = await put.then(
+      () => true,
+      (error: unknown) => expect(error).toMatchObject({ code: 'version_conflict' }),
+    );
+    expect(isPut === true).toBe(version === known);
+    await store.close();
+    expect(await idsIn('a')).toEqual(isPut === true ? [1] : [0]);
+  });
+
+  test.each(MOMENTS)('expire, at moment %i', async (at) => {
+    const store = await openInterfered(at);
+    expect((await store.expire(refOf('a'), 60))?.version).toBe(version);
+    await store.close();
+    expect((await (await fixture.open()).describe(refOf('a')))?.expires).not.toBeNull();
+  });
+
+  test.each(MOMENTS)('rename, at moment %i', async (at) => {
+    const store = await openInterfered(at);
+    const renamed = await store.rename(refOf('a'), parseHandle('b'));
+    expect((renamed?.version ?? '') > version).toBe(true);
+    await store.close();
+    expect([await idsIn('a'), await idsIn('b')]).toEqual([undefined, [0]]);
+  });
+
+  test.each(MOMENTS)('drop, at moment %i', async (at) => {
+    const store = await openInterfered(at);
+    expect(await store.drop(refOf('a'))).toBe(true);
+    await store.close();
+    expect(await idsIn('a')).toBeUndefined();
+  });
 });

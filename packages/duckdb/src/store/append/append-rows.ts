@@ -11,8 +11,8 @@ import { matchColumns, withMissingColumns } from '@svc/frames/columns';
 import { checkPutConditions, expiryOf, type WriteReservation } from '@svc/frames/store';
 import type { Schema } from 'apache-arrow';
 import { timeOfVersion } from '../catalogue/frame-versions.ts';
-import type { NextPart } from '../catalogue/frame-slots.ts';
-import { contentsOfParts, infoOf, partsOf, type StoredFrame } from '../catalogue/stored-frame.ts';
+import { ChangedByOthers } from '../catalogue/frame-slots.ts';
+import { contentsOfParts, infoOf, type NextPart, partsOf, type StoredFrame } from '../catalogue/stored-frame.ts';
 import type { TenantFolder } from '../catalogue/tenant-folder.ts';
 import { checkConditions, publishNew, receiving, reserveWrite } from '../put-frame.ts';
 import { type ReceivedRows, withReceived } from '../receive-upload.ts';
@@ -37,11 +37,14 @@ export type AppendRows = (ref: FrameRef, source: PutSource, options: AppendOptio
 interface Append {
   /** As the client spells it: handles are compared ignoring case. */
   readonly ref: FrameRef;
-  readonly added: AddedRows;
+  /** They are converted to the columns that the frame has when it is their turn. */
+  readonly rows: { added: AddedRows };
   readonly options: AppendOptions;
   readonly reservation: WriteReservation;
   readonly resolve: (result: PutResult) => void;
   readonly reject: (error: unknown) => void;
+  /** Set once it has an outcome: the others run again if another process was faster. */
+  isDone?: true;
 }
 
 /** Creates the appends of a store. Waiting appends to one handle become durable together. */
@@ -71,23 +74,23 @@ export function createAppends(parts: StoreParts): AppendRows {
     const reservation = await reserveWrite(parts, ref, 'append', options);
     try {
       const received = { ...(await receiving(parts, ref, options, before)), addedTo: schema, reservation };
-      return await withReceived(source, received, async (rows) => {
+      return await withReceived(source, received, async (uploaded) => {
         // With thousands of columns, each of these steps takes milliseconds.
         const pause = createYield();
         await pause();
-        const sent = rowsToAppend(rows, schema, options);
+        const sent = rowsToAppend(uploaded, schema, options);
         await pause();
         const folder = parts.catalogue.folderOf(ref.tenant);
-        let added = await addedRows(parts, folder, sent, options, reservation);
+        const rows = { added: await addedRows(parts, folder, sent, options, reservation) };
         try {
           // Here, and not where other changes of the handle wait.
-          if (schema) added = await conformRows(parts, folder, schema, added, options);
+          if (schema) rows.added = await conformRows(parts, folder, schema, rows.added, options);
           await parts.merger.room(ref);
           return await new Promise((resolve, reject) => {
-            publish({ ref, added, options, reservation, resolve, reject });
+            publish({ ref, rows, options, reservation, resolve, reject });
           });
         } catch (error) {
-          if (added.kind === 'file') await folder.discard(added.path).catch(() => {});
+          if (rows.added.kind === 'file') await folder.discard(rows.added.path).catch(() => {});
           throw error;
         }
       });
@@ -137,7 +140,8 @@ async function publishAppends(parts: StoreParts, ref: FrameRef, appends: readonl
   const accepted: Accepted[] = [];
   let frame: StoredFrame | undefined;
   for (const append of appends) {
-    const { options } = append;
+    const { options, isDone } = append;
+    if (isDone) continue;
     try {
       if (frame === undefined) frame = await checkConditions(parts, append.ref, options);
       else {
@@ -151,27 +155,31 @@ async function publishAppends(parts: StoreParts, ref: FrameRef, appends: readonl
       }
       const { schema } = await reader.describe(frame);
       const folder = catalogue.folderOf(frame.tenant);
-      const added = await conformRows(parts, folder, schema, append.added, options);
+      const added = await conformRows(parts, folder, schema, append.rows.added, options);
+      append.rows.added = added;
       accepted.push({ append, added, version: catalogue.nextVersion(frame) });
     } catch (error) {
-      append.reject(error);
+      if (error instanceof ChangedByOthers) throw error;
+      refuse(append, error);
     }
   }
   if (frame !== undefined) await publishAccepted(parts, ref, frame, accepted);
 }
 
-async function create(parts: StoreParts, { ref, added, options, reservation, resolve }: Append): Promise<void> {
-  const folder = parts.catalogue.folderOf(ref.tenant);
-  const file = await stageTogether(parts, folder, [added], options);
-  try {
-    reservation.resize(file.written.fileBytes);
-    const expires = expiryOf(parts.now(), options.ttlSeconds ?? null);
-    const { info } = await publishNew(parts, ref, file, { expires, onCurrent: () => reservation.close() });
-    resolve({ info, created: true });
-  } catch (error) {
-    await folder.discard(file.path).catch(() => {});
-    throw error;
-  }
+function refuse(append: Append, error: unknown): void {
+  append.isDone = true;
+  append.reject(error);
+}
+
+async function create(parts: StoreParts, append: Append): Promise<void> {
+  const { ref, rows, options, reservation, resolve } = append;
+  const file = await stageTogether(parts, parts.catalogue.folderOf(ref.tenant), [rows.added], options);
+  rows.added = file;
+  reservation.resize(file.written.fileBytes);
+  const expires = expiryOf(parts.now(), options.ttlSeconds ?? null);
+  const { info } = await publishNew(parts, ref, file, { expires, onCurrent: () => reservation.close() });
+  append.isDone = true;
+  resolve({ info, created: true });
 }
 
 /** Writes the rows in memory, and publishes all. */
@@ -211,7 +219,11 @@ async function publishAccepted(
     merger.consider(await catalogue.publish(frame, { version, expires, parts: listed, contents, onCurrent }));
     for (const { append, info, rowsWritten } of results) append.resolve({ info, created: false, rowsWritten });
   } catch (error) {
-    await Promise.allSettled(groups.map(({ file }) => folder.discard(file.path)));
+    const isChanged = error instanceof ChangedByOthers;
+    // Rows in memory are written again.
+    const isLeft = ({ file }: AppendedFile): boolean => !isChanged || accepted.every(({ added }) => added !== file);
+    await Promise.allSettled(groups.filter(isLeft).map(({ file }) => folder.discard(file.path)));
+    if (isChanged) throw error;
     for (const { append } of results) append.reject(error);
   }
 }
@@ -230,7 +242,7 @@ async function reserveFiles(
       reserved.push({ file, appends });
     } catch (error) {
       await folder.discard(file.path).catch(() => {});
-      if (others.length === 0) first?.append.reject(error);
+      if (first && others.length === 0) refuse(first.append, error);
       // One at a time: each must count before the next is checked.
       else
         for (const one of appends)
@@ -260,15 +272,15 @@ async function stageAll(
   }
   const staged: AppendedFile[] = [];
   for (const appends of groups) {
+    const [first] = appends;
     try {
-      const [{ append } = {}, ...others] = appends;
-      const { signal, ...context } = append?.options ?? {};
+      const { signal, ...context } = first?.append.options ?? {};
       // A leaving client must not cancel the appends of others.
-      const options = others.length === 0 ? { ...context, signal } : context;
+      const options = appends.length === 1 ? { ...context, signal } : context;
       const added = appends.map((one) => one.added);
       staged.push({ file: await stageTogether(parts, folder, added, options), appends });
     } catch (error) {
-      if (appends.length === 1) appends[0]?.append.reject(error);
+      if (first && appends.length === 1) refuse(first.append, error);
       // A value of one append may be at fault: write each alone.
       else for (const one of appends) staged.push(...(await stageAll(parts, folder, [one])));
     }

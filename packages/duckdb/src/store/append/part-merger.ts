@@ -1,8 +1,7 @@
 import type { FrameRef } from '@svc/frames';
 import { createSemaphore } from '@svc/frames/async';
 import type { Catalogue } from '../catalogue/catalogue.ts';
-import type { NextPart } from '../catalogue/frame-slots.ts';
-import { contentsOfParts, partsOf, type StoredFrame } from '../catalogue/stored-frame.ts';
+import { contentsOfParts, type NextPart, partsOf, type StoredFrame } from '../catalogue/stored-frame.ts';
 import type { ContentReader } from '../frame-contents.ts';
 import type { FrameFiles, FramePart, WriteOptions } from '../../files/frame-files.ts';
 

@@ -5,47 +5,55 @@ import { setImmediate } from 'node:timers/promises';
 import type { ServiceError } from '@svc/errors';
 import { type FrameRef, type Handle, parseHandle } from '@svc/frames';
 import { createYield } from '@svc/frames/async';
-import { onceAtATime, readSmallFile, unlinkIfThere } from '@svc/objects/internal';
-import { schemaFromText, schemaText } from '../../types/stored-types.ts';
-import { deltaColumns } from '../log/delta-schema.ts';
+import { readSmallFile, unlinkIfThere } from '@svc/objects/internal';
+import { schemaFromText } from '../../types/stored-types.ts';
 import { FRAME_CODEC, type FrameMove, type FrameState } from '../log/frame-entry.ts';
-import { MAX_ENTRY_BYTES } from '../log/frame-log.ts';
+import { MAX_ENTRY_BYTES, type NumberedEntry } from '../log/frame-log.ts';
+import { BackgroundChanges } from './background-changes.ts';
 import { isFolder, listTenant } from './frame-folders.ts';
 import { tenantOfFolder } from './frame-names.ts';
 import {
+  addSlot,
   appendTo,
+  ChangedByOthers,
   checkFolder,
   createTenantSlots,
+  currentOf,
+  decideMove,
   endMove,
   entryFile,
+  isDamaged,
+  isEmpty,
+  isListed,
   knownOf,
-  leave,
   listedParts,
   logOf,
-  type NextPart,
-  placeParts,
+  neededFiles,
+  placeVersion,
   readSlot,
+  refOf,
   removeFolder,
   removeLog,
+  removeSlot,
   type Slot,
   slotOf,
   stateIn,
   stateOf,
-  storedParts,
   type TenantSlots,
-  UnknownChange,
   unneededFiles,
+  withoutRows,
 } from './frame-slots.ts';
 import { findNotTakenOver, takeOver } from './format-1/take-over.ts';
 import type { FrameVersions } from './frame-versions.ts';
-import { type Changes, createChanges } from './keyed-queue.ts';
+import { type Changes, createChanges } from './changes.ts';
 import {
   contentsOfParts,
-  type FrameContents,
   isExpired,
   type ListedRows,
   newFrame,
+  type NextVersion,
   pathsOf,
+  type Replacement,
   type StoredFrame,
 } from './stored-frame.ts';
 import type { StoreProblem } from './store-problem.ts';
@@ -73,26 +81,6 @@ export interface CatalogueOptions {
   readonly onLeave: (frame: StoredFrame, replacement?: Replacement) => void;
 }
 
-/** A version to publish. */
-export interface NextVersion {
-  readonly version: string;
-  /** In order. */
-  readonly parts: readonly NextPart[];
-  readonly contents: FrameContents;
-  readonly expires: Date | null;
-  /** The version has the same rows as the one it replaces. */
-  readonly isSame?: true;
-  /** Called when the version is the current one, before anything else can see it. */
-  readonly onCurrent?: (() => void) | undefined;
-}
-
-/** The version that took the place of another. */
-export interface Replacement {
-  readonly successor?: StoredFrame;
-  /** True if it has the same rows. */
-  readonly isSame?: boolean;
-}
-
 /** The most frames whose logs are read to find the newest one. */
 const FEW_FRAMES = 64;
 
@@ -100,8 +88,8 @@ const FEW_FRAMES = 64;
 const KEPT_ENTRIES = 32;
 
 /**
- * The frames of all tenants that were put, as this process knows them. Logs are read on first use; a process that only reads
- * asks them every time. Call `rescan` first, and change frames only inside `change`.
+ * The frames of all tenants that were put. Logs are read on first use; a process that only reads asks them for news every
+ * time. Call `rescan` first, and change frames only inside `change`.
  */
 export class Catalogue implements Changes {
   readonly change: Changes['change'];
@@ -111,17 +99,13 @@ export class Catalogue implements Changes {
   /** The numbers of the entries of versions. */
   readonly #numbers = new WeakMap<StoredFrame, number>();
   readonly #expiring = new Set<StoredFrame>();
-  /** Background work, which only `settle` awaits. */
-  readonly #running = new Set<Promise<void>>();
-  readonly #readOnce = onceAtATime((slot: Slot) => this.#read(slot));
+  readonly #background: BackgroundChanges;
   #isLoading = false;
-  #isSettling = false;
 
   constructor(options: CatalogueOptions) {
     this.#options = options;
-    const changes = createChanges();
-    this.change = (ref, work) => changes.change(ref, work);
-    this.changeBoth = (refs, work) => changes.changeBoth(refs, work);
+    ({ change: this.change, changeBoth: this.changeBoth } = createChanges((refs, work) => this.#attempt(refs, work)));
+    this.#background = new BackgroundChanges(this, options.onProblem);
   }
 
   /** Lists the folders of the frames. */
@@ -153,7 +137,10 @@ export class Catalogue implements Changes {
     // It has no folder, unless another process has made it since.
     if (!isListed(slot) && !this.#options.isReadOnly) return undefined;
     await this.#know(slot);
-    if (slot.current && !slot.tenant.slots.has(slot.key)) addSlot(slot);
+    if (slot.current && !isListed(slot)) {
+      if (slot.tenant.slots.has(slot.key)) return this.find(ref);
+      addSlot(slot);
+    }
     return this.#isThere(slot.current) ? slot.current : undefined;
   }
 
@@ -235,26 +222,27 @@ export class Catalogue implements Changes {
 
   async publish(ref: FrameRef, next: NextVersion): Promise<StoredFrame> {
     const slot = this.#slotOf(ref);
-    const frame = await this.#write(slot, ref.handle, next);
-    this.#makeCurrent(slot, frame, next);
-    return frame;
+    return this.#write(slot, ref.handle, next, undefined, (frame) => this.#makeCurrent(slot, frame, next));
   }
 
   async drop(frame: StoredFrame): Promise<void> {
     const slot = this.#slotOf(frame);
-    if (slot.current !== frame) return;
-    const { from } = slot.known ?? {};
+    if (slot.current !== frame) throw new ChangedByOthers();
+    const version = this.#options.versions.next(frame.version);
     try {
-      await this.#settleMove(slot);
-      await leave(slot, this.#options.versions.next(frame.version));
+      await this.#append(
+        slot,
+        (before) => before && withoutRows(before, version),
+        () => this.#forget(slot, frame),
+      );
     } catch (error) {
       // Without a byte for an entry, the folder can still be renamed, unless it is in use.
-      if (!isFullDisk(error) || frame.readers > 0 || slot.left.size > 0 || from) throw error;
+      const isUsed = frame.readers > 0 || slot.left.size > 0 || slot.base?.from !== undefined;
+      if (!isFullDisk(error) || isUsed) throw error;
       await removeFolder(slot);
-      slot.tenant.slots.delete(slot.key);
-      slot.known = undefined;
+      removeSlot(slot);
+      this.#forget(slot, frame);
     }
-    this.#forget(slot, frame);
   }
 
   /**
@@ -264,36 +252,40 @@ export class Catalogue implements Changes {
   async rename(frame: StoredFrame, handle: Handle, next: NextVersion): Promise<StoredFrame> {
     const [source, target] = [this.#slotOf(frame), this.#slotOf({ tenant: frame.tenant, handle })];
     const id = randomUUID();
-    await this.#settleMove(source);
-    await appendTo(source, (before) => before && { ...before, isSame: true, moving: { handle, id } });
-    this.#noteEntry(source, frame);
-    let renamed: StoredFrame;
+    const number = (target.base?.seen?.number ?? -1) + 1;
+    await this.#append(
+      source,
+      (before) => before && { ...before, from: undefined, isSame: true, moving: { handle, id, number } },
+      () => this.#noteEntry(source, frame),
+    );
+    // This decides.
+    const renaming = this.#write(target, handle, next, { handle: frame.handle, id }, (renamed) => {
+      // In the same step: a reader finds the frame under exactly one of the handles.
+      this.#makeCurrent(target, renamed, next);
+      this.#forget(source, frame, { successor: renamed, isSame: true });
+    });
+    source.writing = renaming.catch(() => {});
     try {
-      // This decides.
-      renamed = await this.#write(target, handle, next, { handle: frame.handle, id });
-    } catch (error) {
-      if (error instanceof UnknownChange) source.known = undefined;
-      throw error;
+      await renaming;
+    } finally {
+      source.writing = undefined;
+      source.known = undefined;
     }
-    // Synchronously: a reader finds the frame under exactly one of the handles.
-    this.#makeCurrent(target, renamed, next);
-    this.#forget(source, frame, { successor: renamed, isSame: true });
     // If this fails, the next read of the log completes the move.
-    const last = await endMove(source, id).catch(() => undefined);
-    source.known = last && knownOf(last);
-    return renamed;
+    await endMove(source, id).catch(() => {});
+    return renaming;
   }
 
   async setExpiry(frame: StoredFrame, expires: Date | null): Promise<void> {
     const slot = this.#slotOf(frame);
-    await this.#settleMove(slot);
-    await appendTo(
+    await this.#append(
       slot,
       (before) => before && { ...before, moving: undefined, from: undefined, isSame: true, expires },
+      () => {
+        this.#noteEntry(slot, frame);
+        this.#setExpires(frame, expires);
+      },
     );
-    this.#noteEntry(slot, frame);
-    this.#setExpires(frame, expires);
-    this.#trimLater(slot);
   }
 
   /** Keeps the files of a frame until it is released. */
@@ -305,15 +297,15 @@ export class Catalogue implements Changes {
     frame.readers -= 1;
     const slot = this.#slotOf(frame);
     // After the end, the directory may be another's. The next start removes the files.
-    if (this.#isSettling) return;
-    if (frame.readers === 0 && slot.left.has(frame)) this.#begin(slot, () => this.#clean(slot));
+    if (this.#background.isSettling) return;
+    if (frame.readers === 0 && slot.left.has(frame)) this.#cleanLater(slot);
   }
 
   /** Starts to remove expired frames. */
   removeExpired(): void {
     const { isReadOnly, now } = this.#options;
     if (isReadOnly) return;
-    if (!this.#isLoading) this.#track(this.#loadSlowly());
+    if (!this.#isLoading) this.#background.track(this.#loadSlowly());
     this.#isLoading = true;
     const time = now();
     const expired = [...this.#expiring].filter((frame) => isExpired(frame, time));
@@ -322,9 +314,9 @@ export class Catalogue implements Changes {
     const pause = createYield();
     const drop = async (frame: StoredFrame): Promise<void> => {
       await pause();
-      await this.#inTurn(this.#slotOf(frame), () => this.#dropExpired(frame));
+      await this.#background.run(frame, () => this.#dropExpired(frame));
     };
-    this.#track(forEachConcurrently(expired, drop));
+    this.#background.track(forEachConcurrently(expired, drop));
   }
 
   /** The frames of format 1 that could not be taken over. */
@@ -336,8 +328,7 @@ export class Catalogue implements Changes {
 
   /** Resolves when all removals in progress are done. */
   async settle(): Promise<void> {
-    this.#isSettling = true;
-    while (this.#running.size > 0) await Promise.all(this.#running);
+    await this.#background.settle();
   }
 
   #tenantOf(name: string): TenantSlots {
@@ -356,35 +347,65 @@ export class Catalogue implements Changes {
     return frame !== undefined && !isExpired(frame, this.#options.now());
   }
 
-  /** Reads a log unless its newest entry is known: no other process changes it. */
-  async #know(slot: Slot): Promise<void> {
-    const failure = slot.tenant.notTakenOver.get(slot.key);
-    if (failure) throw failure;
-    // One at a time: an earlier entry must not come after a later one.
-    if (this.#options.isReadOnly) await this.change(refOf(slot), () => this.#read(slot));
-    else if (slot.known === undefined) await this.#readOnce(slot);
+  /** Runs a change on the newest state of the frames. */
+  async #attempt<T>(refs: readonly FrameRef[], work: () => Promise<T>): Promise<T> {
+    const slots = refs.map((ref) => this.#slotOf(ref));
+    try {
+      for (const slot of slots) await this.#prepare(slot);
+      return await work();
+    } finally {
+      for (const slot of slots) if (isEmpty(slot)) removeSlot(slot);
+    }
+  }
+
+  /** Makes what is known of a slot now what its change builds on. */
+  async #prepare(slot: Slot): Promise<void> {
+    if (!isListed(slot)) addSlot(slot);
+    await this.#know(slot);
+    const { tenant, known } = slot;
+    if (known?.moving) {
+      await decideMove(slot, known.moving, this.#options.versions.next(known.version));
+      await this.#know(slot);
+    }
+    // The next entry does not say where the frame came from: the log of the other handle must say before that it has left.
+    // Reading that completes the move.
+    if (known?.from) await this.#know(slotOf(tenant, known.from.handle));
+    slot.base = slot.known;
   }
 
   /**
-   * The next entry of a slot does not say where its frame came from: the log of the other handle must say before that the frame
-   * has left. Reading that completes the move.
+   * Finds out what the newest entry of a log says. The process that holds the directory asks again only after a change of its
+   * own has met one of another process.
    */
-  async #settleMove({ tenant, known }: Slot): Promise<void> {
-    const source = known?.from && slotOf(tenant, known.from.handle);
-    // Not listed: its log was removed.
-    if (source && isListed(source)) await this.#know(source);
+  async #know(slot: Slot): Promise<void> {
+    const failure = slot.tenant.notTakenOver.get(slot.key);
+    if (failure) throw failure;
+    for (;;) {
+      const { known } = slot;
+      const mayTrust = known !== undefined && known.moving === undefined;
+      if (mayTrust && !this.#options.isReadOnly) return;
+      if (mayTrust && known.seen && (await logOf(slot).isAt(known.seen)) && slot.known === known) return;
+      // What others began may be older than this call.
+      const running = slot.writing ?? slot.reading;
+      if (running) await running;
+      else {
+        const reading = this.#read(slot).finally(() => (slot.reading = undefined));
+        slot.reading = reading.catch(() => {});
+        if (await reading) return;
+      }
+    }
   }
 
-  /** Reads the newest entry of a slot, and makes its frame the current one. */
-  async #read(slot: Slot): Promise<void> {
+  /** Reads the newest entry of a slot, and makes its frame the current one. Returns false if a change was faster. */
+  async #read(slot: Slot): Promise<boolean> {
     const { isReadOnly } = this.#options;
+    const { known: before, current } = slot;
     const newest = await readSlot(slot, isReadOnly);
     // With many columns, each of these steps takes milliseconds.
     await createYield()();
-    const { known: before, current } = slot;
+    if (slot.known !== before || slot.writing) return false;
     const known = knownOf(newest);
     slot.isReported = false;
-    if (before !== undefined && before.number === known.number && before.version === known.version) return;
     const frame = newest && this.#frameOf(slot, newest.state);
     // In one step: other requests take a known slot as it is.
     slot.known = known;
@@ -394,14 +415,18 @@ export class Catalogue implements Changes {
       this.#noteEntry(slot, frame);
       this.#setExpires(frame, newest.state.expires);
     }
-    if (current && current !== frame) this.#retire(slot, current, frame && { successor: frame });
-    if (isReadOnly || isDamaged(frame)) return;
+    if (current && current !== frame) {
+      const isSame = newest?.number === (before?.seen?.number ?? -1) + 1 && newest.state.isSame === true;
+      this.#retire(slot, current, frame && { successor: frame, isSame });
+    }
+    if (isReadOnly || isDamaged(frame)) return true;
     if (frame && !this.#isThere(frame)) this.#begin(slot, () => this.#dropExpired(frame));
     // Changes that an earlier process did not complete may have left parts.
-    if (!slot.isSwept) slot.isSwept = unneededFiles(slot, this.#needed(slot)).length === 0;
+    if (!slot.isSwept) slot.isSwept = unneededFiles(slot, neededFiles(slot)).length === 0;
     // It may also have died before there was a log, or after it.
     const isLeft = frame === undefined && existsSync(slot.path);
-    if (isLeft || !slot.isSwept) this.#begin(slot, () => this.#clean(slot));
+    if (isLeft || !slot.isSwept) this.#cleanLater(slot);
+    return true;
   }
 
   /** The frame of a state: the same one as before if only its expiry has changed. */
@@ -418,14 +443,14 @@ export class Catalogue implements Changes {
     return frame;
   }
 
-  async #loadTenant({ slots, name }: TenantSlots): Promise<void> {
+  async #loadTenant({ slots, name, notTakenOver }: TenantSlots): Promise<void> {
     const { isReadOnly, onProblem } = this.#options;
     const unknown = [...slots.values()].filter(({ known }) => isReadOnly || known === undefined);
     // Reading a short log does not wait for the event loop.
     const pause = createYield();
     await forEachConcurrently(unknown, async (slot) => {
       await pause();
-      if (!isListed(slot)) return;
+      if (!isListed(slot) || notTakenOver.has(slot.key)) return;
       // A frame that cannot be read must not hide the others.
       await this.#know(slot).catch((cause: unknown) => {
         if (!slot.isReported) onProblem({ kind: 'unreadable_frame', tenant: name, handle: slot.key, cause });
@@ -439,7 +464,7 @@ export class Catalogue implements Changes {
     for (const { slots } of this.#tenants.values()) {
       for (const slot of slots.values()) {
         await setImmediate();
-        if (this.#isSettling) return;
+        if (this.#background.isSettling) return;
         if (!isListed(slot)) continue;
         // A request for the frame gets the error.
         await this.#know(slot).catch(() => {});
@@ -448,7 +473,7 @@ export class Catalogue implements Changes {
   }
 
   #noteEntry({ known }: Slot, frame: StoredFrame): void {
-    if (known?.number !== undefined) this.#numbers.set(frame, known.number);
+    if (known?.seen) this.#numbers.set(frame, known.seen.number);
   }
 
   #setExpires(frame: StoredFrame, expires: Date | null): void {
@@ -458,54 +483,63 @@ export class Catalogue implements Changes {
   }
 
   /** Starts background work on a slot. */
-  #begin(slot: Slot, work: () => Promise<void>): void {
-    this.#track(this.#inTurn(slot, work));
+  #begin(slot: Slot, work: (slot: Slot) => Promise<void>): void {
+    this.#background.begin(refOf(slot), () => work(this.#slotOf(refOf(slot))));
   }
 
-  async #inTurn(slot: Slot, work: () => Promise<void>): Promise<void> {
-    const ref = refOf(slot);
-    await this.change(ref, work).catch((cause: unknown) => {
-      this.#options.onProblem({ kind: 'not_removed', ...ref, cause });
+  /** Starts to remove the files that a slot does not need. */
+  #cleanLater(slot: Slot): void {
+    this.#background.beginOnce(slot.path, refOf(slot), () => this.#clean(this.#slotOf(refOf(slot))));
+  }
+
+  /** Makes the next state of a slot durable. `take` makes it the one that readers find, in the same step. */
+  async #append(
+    slot: Slot,
+    next: (now: FrameState | undefined) => FrameState | undefined,
+    take: () => void,
+  ): Promise<void> {
+    const work = appendTo(slot, next).then((entry: NumberedEntry<FrameState>) => {
+      slot.known = slot.base = knownOf(entry);
+      take();
+      if ((entry.number + 1) % KEPT_ENTRIES === 0) this.#begin(slot, (now) => logOf(now).trim(KEPT_ENTRIES));
     });
-  }
-
-  #track(work: Promise<void>): void {
-    const done = work.finally(() => this.#running.delete(done));
-    this.#running.add(done);
-  }
-
-  /** Makes a version durable. */
-  async #write(slot: Slot, handle: Handle, next: NextVersion, from?: FrameMove): Promise<StoredFrame> {
-    const { version, expires, isSame, contents } = next;
-    checkFolder(slot);
-    await this.#know(slot);
-    // If its outcome is not known, the next read of the handle finds it.
-    addSlot(slot);
-    const pause = createYield();
+    slot.writing = work.catch(() => {});
     try {
-      const parts = await placeParts(slot, version, next.parts);
-      const rows = { schema: schemaText(contents.schema), parts: storedParts(parts) };
-      await pause();
-      const columns = await deltaColumns(contents.schema);
-      const state = { handle, version, rows, columns, expires, ...(isSame && { isSame }), ...(from && { from }) };
-      await pause();
-      await this.#settleMove(slot);
-      await appendTo(slot, (before) => stateOf(before, state));
-      const staged = next.parts.flatMap((part) => ('path' in part || part.isKept === true ? [] : part.from));
-      await Promise.allSettled(staged.map(unlinkIfThere));
-      this.#trimLater(slot);
-      return newFrame(slot.tenant.name, { handle, version, parts, contents });
+      await work;
     } catch (error) {
+      // It may have succeeded. The next read finds out, and also which parts are needed.
+      slot.known = undefined;
       slot.isSwept = false;
-      this.#begin(slot, () => this.#clean(slot));
       throw error;
+    } finally {
+      slot.writing = undefined;
     }
   }
 
-  /** Removes old entries of a log, whenever there are as many new ones as stay. */
-  #trimLater(slot: Slot): void {
-    const { number = 0 } = slot.known ?? {};
-    if ((number + 1) % KEPT_ENTRIES === 0) this.#begin(slot, () => logOf(slot).trim(KEPT_ENTRIES));
+  /** Makes a version durable. */
+  async #write(
+    slot: Slot,
+    handle: Handle,
+    next: NextVersion,
+    from: FrameMove | undefined,
+    take: (frame: StoredFrame) => void,
+  ): Promise<StoredFrame> {
+    checkFolder(slot);
+    try {
+      const { frame, state } = await placeVersion(slot, handle, next);
+      await this.#append(
+        slot,
+        (before) => stateOf(before, { ...state, ...(from && { from }) }),
+        () => take(frame),
+      );
+      const staged = next.parts.flatMap((part) => ('path' in part || part.isKept === true ? [] : part.from));
+      await Promise.allSettled(staged.map(unlinkIfThere));
+      return frame;
+    } catch (error) {
+      slot.isSwept = false;
+      this.#cleanLater(slot);
+      throw error;
+    }
   }
 
   /** Makes a version of a slot the one that readers find. */
@@ -542,13 +576,7 @@ export class Catalogue implements Changes {
     onLeave(frame, replacement);
     if (isReadOnly) return;
     slot.left.add(frame);
-    if (frame.readers === 0) this.#begin(slot, () => this.#clean(slot));
-  }
-
-  /** The files of the current version and of old ones with readers. */
-  #needed({ current, left }: Slot): ReadonlySet<string> {
-    const pinned = [...left].filter(({ readers }) => readers > 0);
-    return new Set([...(current ? [current] : []), ...pinned].flatMap(pathsOf));
+    if (frame.readers === 0) this.#cleanLater(slot);
   }
 
   /** Removes the files of old versions without readers, and parts that no version has. */
@@ -557,7 +585,7 @@ export class Catalogue implements Changes {
     if (slot.known === undefined || isDamaged(slot.current) || !isListed(slot)) return;
     await this.#options.checkLock();
     const free = [...slot.left].filter(({ readers }) => readers === 0);
-    const needed = this.#needed(slot);
+    const needed = neededFiles(slot);
     const unused = slot.isSwept
       ? free.flatMap(pathsOf).filter((path) => !needed.has(path))
       : unneededFiles(slot, needed);
@@ -566,31 +594,6 @@ export class Catalogue implements Changes {
     for (const frame of free) slot.left.delete(frame);
     if (slot.current !== undefined || slot.left.size > 0) return;
     await removeLog(slot);
-    slot.tenant.slots.delete(slot.key);
-    slot.known = undefined;
+    removeSlot(slot);
   }
-}
-
-/** False for a slot whose frame was dropped and whose log was removed, and before its first frame. */
-function isListed(slot: Slot): boolean {
-  return slot.tenant.slots.get(slot.key) === slot;
-}
-
-function addSlot(slot: Slot): void {
-  slot.tenant.slots.set(slot.key, slot);
-  slot.tenant.sorted = undefined;
-}
-
-/** True for a frame whose entry cannot be read. */
-function isDamaged(frame: StoredFrame | undefined): boolean {
-  return frame !== undefined && frame.fileBytes === undefined;
-}
-
-/** A key is a handle, too. */
-function refOf({ tenant, key }: Slot): FrameRef {
-  return { tenant: tenant.name, handle: parseHandle(key) };
-}
-
-function currentOf({ slots }: TenantSlots): StoredFrame[] {
-  return [...slots.values()].flatMap(({ current }) => current ?? []);
 }

@@ -44,7 +44,7 @@ const stateOf = (handle: string, version: string, more: Partial<FrameState> = {}
   ...more,
 });
 const put = (slot: Slot, state: FrameState) => logOf(slot).change(async () => state);
-const move = (handle: string) => ({ handle: parseHandle(handle), id: 'move' });
+const move = (handle: string) => ({ handle: parseHandle(handle), id: 'move', number: 0 });
 
 test('the first read of a handle whose frame has arrived elsewhere completes the move', async () => {
   await put(source, stateOf('source', V1, { moving: move('target') }));
@@ -65,7 +65,7 @@ test('the end of a move does not take the place of a frame that was put meanwhil
 
 test('a folder with the name of the next entry is an error at once', async () => {
   await put(source, stateOf('source', V1));
-  source.known = knownOf(await readSlot(source, false));
+  source.base = knownOf(await readSlot(source, false));
   await mkdir(entryFile(source, 1));
   await expect(appendTo(source, () => stateOf('source', V2))).rejects.toMatchObject({
     code: 'unavailable',

@@ -6,12 +6,23 @@ import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import { createDirectoryObjects, type Objects, OutcomeUnknown } from '@svc/objects';
 import { hasCode, syncDirectory, UNFINISHED } from '@svc/objects/internal';
-import type { FramePart, PartSize } from '../../files/frame-files.ts';
-import { entryOfOther, FRAME_CODEC, type FrameMove, type FrameState, type StoredPart } from '../log/frame-entry.ts';
-import { createFrameLog, entryName, type FrameLog, type NumberedEntry } from '../log/frame-log.ts';
+import { type FrameRef, type Handle, parseHandle } from '@svc/frames';
+import { createYield } from '@svc/frames/async';
+import type { FramePart } from '../../files/frame-files.ts';
+import { schemaText } from '../../types/stored-types.ts';
+import { deltaColumns } from '../log/delta-schema.ts';
+import {
+  entryOfOther,
+  FRAME_CODEC,
+  type FrameMove,
+  type FrameState,
+  type MovingAway,
+  type StoredPart,
+} from '../log/frame-entry.ts';
+import { createFrameLog, entryName, type FrameLog, type NumberedEntry, type SeenEntry } from '../log/frame-log.ts';
 import { folderOfHandle, LOG_FOLDER, namesIn, partFileName, partsIn } from './frame-folders.ts';
 import { folderOfTenant } from './frame-names.ts';
-import type { StoredFrame } from './stored-frame.ts';
+import { newFrame, type NextPart, type NextVersion, pathsOf, type StoredFrame } from './stored-frame.ts';
 import { createTenantFolder, type TenantFolder } from './tenant-folder.ts';
 
 /** A tenant, and the frames that its folder has. */
@@ -35,6 +46,12 @@ export interface Slot {
   readonly path: string;
   /** Undefined: the log was not read yet, or it is not known if a change succeeded. */
   known: KnownEntry | undefined;
+  /** What the running change of the handle builds on. */
+  base: KnownEntry | undefined;
+  /** Set while the log is read. */
+  reading: Promise<unknown> | undefined;
+  /** Set while an entry is written and what is known of it is not up to date. */
+  writing: Promise<unknown> | undefined;
   current: StoredFrame | undefined;
   /** Replaced or dropped versions. Their files are removed when they have no readers. */
   readonly left: Set<StoredFrame>;
@@ -47,11 +64,13 @@ export interface Slot {
 /** What must be known of the newest entry of a log to create the next one. */
 export interface KnownEntry {
   /** Undefined: the log has no entry. */
-  readonly number: number | undefined;
+  readonly seen: SeenEntry | undefined;
   /** That of the frame, also of one that was dropped. */
   readonly version: string;
   /** Set until the log of the handle that the frame has left is known to say so. */
   readonly from: FrameMove | undefined;
+  /** Set if the frame may have got another handle since. */
+  readonly moving: MovingAway | undefined;
 }
 
 /** Creates the slots of a tenant, without reading its folder. */
@@ -78,6 +97,9 @@ export function slotOf(tenant: TenantSlots, handle: string): Slot {
     key,
     path: join(tenant.folder.path, folderOfHandle(key)),
     known: undefined,
+    base: undefined,
+    reading: undefined,
+    writing: undefined,
     current: undefined,
     left: new Set(),
     isSwept: false,
@@ -85,12 +107,48 @@ export function slotOf(tenant: TenantSlots, handle: string): Slot {
   };
 }
 
-/**
- * The log of a slot. It remembers its newest entry, with the names of all columns: too much for the slots of many frames. Old
- * entries need no minimum age, as no other process writes to the directory.
- */
-export function logOf({ tenant, path }: Slot): FrameLog<FrameState> {
-  return createFrameLog({ objects: tenant.objects, prefix: logPrefix(path), codec: FRAME_CODEC, minAgeMs: 0 });
+/** False for a slot whose frame was dropped and whose log was removed, and before its first frame. */
+export function isListed(slot: Slot): boolean {
+  return slot.tenant.slots.get(slot.key) === slot;
+}
+
+/** Another one takes its place when the handle is used again. */
+export function removeSlot(slot: Slot): void {
+  if (isListed(slot)) slot.tenant.slots.delete(slot.key);
+  slot.known = undefined;
+}
+
+/** True if there is no log, and nothing of an earlier one is needed. */
+export function isEmpty({ known, left }: Slot): boolean {
+  return known !== undefined && known.seen === undefined && left.size === 0;
+}
+
+export function addSlot(slot: Slot): void {
+  slot.tenant.slots.set(slot.key, slot);
+  slot.tenant.sorted = undefined;
+}
+
+/** True for a frame whose entry cannot be read. */
+export function isDamaged(frame: StoredFrame | undefined): boolean {
+  return frame !== undefined && frame.fileBytes === undefined;
+}
+
+/** A key is a handle, too. */
+export function refOf({ tenant, key }: Slot): FrameRef {
+  return { tenant: tenant.name, handle: parseHandle(key) };
+}
+
+export function currentOf({ slots }: TenantSlots): StoredFrame[] {
+  return [...slots.values()].flatMap(({ current }) => current ?? []);
+}
+
+/** No other entry gets the tag of one that was removed: file times are at most some milliseconds coarse. */
+const MIN_ENTRY_AGE_MS = 100;
+
+/** The log of a slot. It remembers its newest entry, with the names of all columns: too much for the slots of many frames. */
+export function logOf({ tenant, path, known }: Slot): FrameLog<FrameState> {
+  const options = { objects: tenant.objects, codec: FRAME_CODEC, minAgeMs: MIN_ENTRY_AGE_MS };
+  return createFrameLog({ ...options, prefix: logPrefix(path), seen: known?.seen });
 }
 
 const logPrefix = (path: string): string => `${basename(path)}/${LOG_FOLDER}/`;
@@ -118,7 +176,8 @@ export function stateIn({ key }: Slot, state: FrameState): FrameState {
 
 /** What must be known of the newest entry of a slot to create the next one. */
 export function knownOf(newest: NumberedEntry<FrameState> | undefined): KnownEntry {
-  return { number: newest?.number, version: newest?.state.version ?? '', from: newest?.state.from };
+  const { version = '', from, moving } = newest?.state ?? {};
+  return { seen: newest && { number: newest.number, tag: newest.tag }, version, from, moving };
 }
 
 /** True if the frame of a slot has moved to the other handle. */
@@ -131,37 +190,39 @@ export function endMove(slot: Slot, id: string): Promise<NumberedEntry<FrameStat
   return logOf(slot).change(async (now) => (now?.moving?.id === id ? withoutRows(now, now.version) : undefined));
 }
 
-/** Drops a frame: it has no rows from now on. */
-export function leave(slot: Slot, version: string): Promise<FrameState> {
-  return appendTo(slot, (now) => now && withoutRows(now, version));
+/** Makes sure that a move from a slot has happened, or never will: another process may be in the middle of it. */
+export async function decideMove({ tenant }: Slot, { handle, number }: MovingAway, version: string): Promise<void> {
+  const target = slotOf(tenant, handle);
+  await logOf(target).change(async (now, newest) => {
+    if (number !== (newest === undefined ? 0 : newest.number + 1)) return undefined;
+    if (now?.damage) throw now.damage;
+    // It changes nothing, but has the number.
+    return now ? { ...now, isSame: true } : { handle, version, table: randomUUID(), rows: undefined, expires: null };
+  });
 }
 
-function withoutRows({ handle, table }: FrameState, version: string): FrameState {
+/** The state of a frame that was dropped, or has another handle now. */
+export function withoutRows({ handle, table }: FrameState, version: string): FrameState {
   return { handle, table, version, rows: undefined, expires: null };
 }
 
 /**
- * Makes the next state of a slot durable. If it is not known whether that succeeded, it is `unavailable`, the slot has to be
- * read again, and what the state names must stay.
+ * Makes the next state of a slot durable. Fails with `ChangedByOthers` if its newest entry is not the one that the change
+ * builds on. If it is not known whether it succeeded, it is `unavailable`, and what the state names must stay.
  */
 export async function appendTo(
   slot: Slot,
   next: (now: FrameState | undefined) => FrameState | undefined,
-): Promise<FrameState> {
-  const { version = '' } = slot.known ?? {};
+): Promise<NumberedEntry<FrameState>> {
+  const { seen } = slot.base ?? {};
   try {
-    const entry = await logOf(slot).change(async (now) => {
-      if ((now?.version ?? '') !== version) throw new ChangedByOthers(slot);
+    const entry = await logOf(slot).change(async (now, newest) => {
+      if (newest?.number !== seen?.number || newest?.tag !== seen?.tag) throw new ChangedByOthers();
       return next(now);
     });
-    if (entry === undefined) throw new ChangedByOthers(slot);
-    slot.known = knownOf(entry);
-    return entry.state;
+    if (entry === undefined) throw new ChangedByOthers();
+    return entry;
   } catch (error) {
-    if (!(error instanceof OutcomeUnknown || error instanceof ChangedByOthers)) throw error;
-    // The next read finds out, and also which parts are needed.
-    slot.known = undefined;
-    slot.isSwept = false;
     throw error instanceof OutcomeUnknown ? new UnknownChange(slot, error) : error;
   }
 }
@@ -174,24 +235,13 @@ export class UnknownChange extends ServiceError {
   }
 }
 
-/** The newest entry is not the one that this process knows. */
-class ChangedByOthers extends ServiceError {
-  constructor({ key }: Slot) {
-    super('unavailable', `Another program has changed the frame ${quoted(key)}.`, {
-      hint: 'Send the request again. Only one server may write to a directory.',
+/** The newest entry is not the one that a change builds on. */
+export class ChangedByOthers extends ServiceError {
+  constructor() {
+    super('unavailable', 'Other servers change the frame all the time.', {
+      hint: 'Retry in a moment. Send many small changes through one server: it joins them.',
     });
   }
-}
-
-/** A part that is published already, or a flushed file that is not. */
-export type NextPart = FramePart | StagedPart;
-
-/** A flushed file that becomes a part. */
-export interface StagedPart {
-  readonly from: string;
-  readonly size: PartSize;
-  /** True if the file keeps its former name, too. */
-  readonly isKept?: true;
 }
 
 /**
@@ -218,6 +268,19 @@ export async function placeParts(
   }
   await syncDirectory(slot.path);
   return parts;
+}
+
+/** Places the parts of a version, and returns the frame and its state. With many columns, each step takes milliseconds. */
+export async function placeVersion(slot: Slot, handle: Handle, next: NextVersion) {
+  const { version, expires, isSame, contents } = next;
+  const pause = createYield();
+  const parts = await placeParts(slot, version, next.parts);
+  const rows = { schema: schemaText(contents.schema), parts: storedParts(parts) };
+  await pause();
+  const columns = await deltaColumns(contents.schema);
+  await pause();
+  const frame = newFrame(slot.tenant.name, { handle, version, parts, contents });
+  return { frame, state: { handle, version, rows, columns, expires, ...(isSame && { isSame }) } };
 }
 
 /** Fails if the place of a folder is taken. Files behind a link are not ours. */
@@ -247,6 +310,12 @@ export function listedParts({ path }: Slot, parts: readonly StoredPart[]): reado
   return parts.map(({ file, size }) => ({ path: join(path, file), size }));
 }
 
+/** The files of the current version and of old ones with readers. */
+export function neededFiles({ current, left }: Slot): ReadonlySet<string> {
+  const pinned = [...left].filter(({ readers }) => readers > 0);
+  return new Set([...(current ? [current] : []), ...pinned].flatMap(pathsOf));
+}
+
 /**
  * The files in the folder of a slot that nothing needs while it does not change. Without a log, the folder is not ours. With
  * something after the newest entry that is no entry, it is not known what is needed.
@@ -255,7 +324,7 @@ export function unneededFiles(slot: Slot, needed: ReadonlySet<string>): readonly
   const log = join(slot.path, LOG_FOLDER);
   if (!existsSync(log)) return [];
   const names = namesIn(log);
-  const newest = slot.known?.number === undefined ? '' : entryName(slot.known.number);
+  const newest = slot.known?.seen === undefined ? '' : entryName(slot.known.seen.number);
   if (names.some((name) => ENTRY.test(name) && name > newest)) return [];
   const parts = partsIn(slot.path).map((name) => join(slot.path, name));
   const unfinished = names.filter((name) => name.endsWith(UNFINISHED)).map((name) => join(log, name));
@@ -267,7 +336,7 @@ const ENTRY = /^[0-9]{20}\.json$/;
 /** Removes the known entries of a frame that was dropped, and its folder unless it has others. */
 export async function removeLog({ tenant, path, known }: Slot): Promise<void> {
   const prefix = logPrefix(path);
-  const newest = known?.number === undefined ? '' : `${prefix}${entryName(known.number)}`;
+  const newest = known?.seen === undefined ? '' : `${prefix}${entryName(known.seen.number)}`;
   const keys: string[] = [];
   for await (const key of tenant.objects.list(prefix)) if (key <= newest) keys.push(key);
   const log = join(path, LOG_FOLDER);

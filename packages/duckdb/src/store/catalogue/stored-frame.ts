@@ -69,6 +69,37 @@ interface VersionParts extends Pick<StoredFrame, 'handle' | 'version'> {
   readonly contents?: FrameContents;
 }
 
+/** A part that is published already, or a flushed file that is not. */
+export type NextPart = FramePart | StagedPart;
+
+/** A flushed file that becomes a part. */
+export interface StagedPart {
+  readonly from: string;
+  readonly size: PartSize;
+  /** True if the file keeps its former name, too. */
+  readonly isKept?: true;
+}
+
+/** A version to publish. */
+export interface NextVersion {
+  readonly version: string;
+  /** In order. */
+  readonly parts: readonly NextPart[];
+  readonly contents: FrameContents;
+  readonly expires: Date | null;
+  /** The version has the same rows as the one it replaces. */
+  readonly isSame?: true;
+  /** Called when the version is the current one, before anything else can see it. */
+  readonly onCurrent?: (() => void) | undefined;
+}
+
+/** The version that took the place of another. */
+export interface Replacement {
+  readonly successor?: StoredFrame;
+  /** True if it has the same rows. */
+  readonly isSame?: boolean;
+}
+
 /** Creates a version without readers that never expires. */
 export function newFrame(tenant: string, { handle, version, parts, contents }: VersionParts): StoredFrame {
   return {

@@ -16,12 +16,12 @@ export interface FrameLog<State> {
   /** True if the newest entry is still the one that was seen. Much cheaper than reading it. */
   isAt(seen: SeenEntry): Promise<boolean>;
   /**
-   * Changes the frame. `next` gets its state and the number of the new entry, and returns the new state, or undefined to
-   * change nothing; it runs again if another process was faster, and may throw. Rejects with `OutcomeUnknown` if the change may take effect later: what the
+   * Changes the frame. `next` gets its state and the newest entry, and returns the new state, or undefined to change nothing;
+   * it runs again if another process was faster, and may throw. Rejects with `OutcomeUnknown` if the change may take effect later: what the
    * new state names must stay then.
    */
   change(
-    next: (now: State | undefined, number: number) => Promise<State | undefined>,
+    next: (now: State | undefined, newest: NumberedEntry<State> | undefined) => Promise<State | undefined>,
     signal?: AbortSignal,
   ): Promise<NumberedEntry<State> | undefined>;
   /** Removes old entries, the oldest first. The newest stay, and those younger than `minAgeMs`. */
@@ -286,14 +286,12 @@ export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog
       for (let attempt = 1; ; attempt++) {
         const readAt = clock.now();
         const before = await readNewest(signal);
-        const number = before === undefined ? 0 : before.number + 1;
-        const state = await next(before?.state, number);
+        const state = await next(before?.state, before);
         if (state === undefined) return undefined;
         const isSlow = clock.now() - readAt > MAX_CHANGE_MS;
         const last = isSlow ? await readNewest(signal) : before;
         if (last?.id === before?.id) {
-          const recent = before === undefined ? [] : [before.id, ...before.recent].slice(0, RECENT_IDS);
-          const entry = { id: random.id(), recent, state, number };
+          const entry = entryAfter(before, random.id(), state);
           if (await append(entry, before, signal)) return { ...entry, tag: entries.knownTag(entry) };
         }
         if (isSlow && (slowRuns += 1) === MAX_SLOW_RUNS) throw tooSlow();
@@ -315,6 +313,11 @@ export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog
       await objects.remove(old.map(entries.keyOf), signal);
     },
   };
+}
+
+function entryAfter<State>(before: NumberedEntry<State> | undefined, id: string, state: State): NextEntry<State> {
+  if (before === undefined) return { id, recent: [], state, number: 0 };
+  return { id, recent: [before.id, ...before.recent].slice(0, RECENT_IDS), state, number: before.number + 1 };
 }
 
 function tooLarge(bytes: number): ServiceError {

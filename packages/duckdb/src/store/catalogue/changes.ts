@@ -1,0 +1,67 @@
+import type { FrameRef } from '@svc/frames';
+import { ChangedByOthers } from './frame-slots.ts';
+
+/** Runs tasks with the same key one at a time, in order. */
+interface KeyedQueue {
+  run<T>(key: string, task: () => Promise<T>): Promise<T>;
+}
+
+/** Creates an empty queue. */
+function createKeyedQueue(): KeyedQueue {
+  const tails = new Map<string, Promise<unknown>>();
+  return {
+    run(key, task) {
+      const before = tails.get(key) ?? Promise.resolve();
+      const result = before.then(task);
+      const tail = result
+        .catch(() => {})
+        .then(() => {
+          if (tails.get(key) === tail) tails.delete(key);
+        });
+      tails.set(key, tail);
+      return result;
+    },
+  };
+}
+
+/** The changes of a store. */
+export interface Changes {
+  /** Runs changes of one handle one at a time. One runs again if another process has changed the frame meanwhile. */
+  readonly change: <T>(ref: FrameRef, work: () => Promise<T>) => Promise<T>;
+  /** Runs a change of two handles of a tenant while nothing else changes either. */
+  readonly changeBoth: <T>(refs: readonly [FrameRef, FrameRef], work: () => Promise<T>) => Promise<T>;
+}
+
+/** Runs a change on the newest state of the frames. Fails with `ChangedByOthers` if that is not the newest in the end. */
+type Attempt = <T>(refs: readonly FrameRef[], work: () => Promise<T>) => Promise<T>;
+
+/** So often a change runs. */
+const MAX_ATTEMPTS = 50;
+
+/** Creates the queues of changes, one for each handle. */
+export function createChanges(attempt: Attempt): Changes {
+  const queue = createKeyedQueue();
+  const inTurn = <T>({ tenant, handle }: FrameRef, work: () => Promise<T>): Promise<T> =>
+    queue.run(`${tenant}\0${handle.toLowerCase()}`, work);
+
+  async function runAgain<T>(refs: readonly FrameRef[], work: () => Promise<T>): Promise<T> {
+    for (let run = 1; ; run += 1) {
+      try {
+        return await attempt(refs, work);
+      } catch (error) {
+        if (!(error instanceof ChangedByOthers) || run === MAX_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  return {
+    change: (ref, work) => inTurn(ref, () => runAgain([ref], work)),
+    changeBoth([one, other], work) {
+      const [a, b] = [one.handle.toLowerCase(), other.handle.toLowerCase()];
+      if (a === b) return inTurn(one, () => runAgain([one], work));
+      // Always in the same order: two renames must not wait for each other.
+      const [first, second] = a < b ? [one, other] : [other, one];
+      return inTurn(first, () => inTurn(second, () => runAgain([one, other], work)));
+    },
+  };
+}
