@@ -107,6 +107,21 @@ describe('a change that takes more than a minute', () => {
   });
 });
 
+test.each([
+  [3, Infinity, [7, 8, 9]],
+  [3, 5, [5, 6, 7, 8, 9]],
+  [3, 8, [7, 8, 9]],
+  [3, 0, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]],
+])('a trim leaves the newest %i entries, and those from number %d on', async (keep, before, kept) => {
+  const objects = createMemoryObjects();
+  const log = openLog(objects);
+  for (let i = 0; i < 10; i++) await append(log, 'a');
+  await log.trim(keep, before);
+  const keys = [];
+  for await (const key of objects.list(PREFIX)) keys.push(key);
+  expect(keys).toEqual(kept.map(keyOf));
+});
+
 test('a trim leaves the newest entries, and a process that knew an old one reads the newest', async () => {
   const objects = createMemoryObjects();
   const [log, other] = [openLog(objects), openLog(objects)];

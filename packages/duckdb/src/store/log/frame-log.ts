@@ -24,8 +24,10 @@ export interface FrameLog<State> {
     next: (now: State | undefined, newest: NumberedEntry<State> | undefined) => Promise<State | undefined>,
     signal?: AbortSignal,
   ): Promise<NumberedEntry<State> | undefined>;
-  /** Removes old entries, the oldest first. The newest stay, and those younger than `minAgeMs`. */
-  trim(keep: number, signal?: AbortSignal): Promise<void>;
+  /**
+   * Removes old entries, the oldest first. The newest stay, those younger than `minAgeMs`, and those from number `before` on.
+   */
+  trim(keep: number, before?: number, signal?: AbortSignal): Promise<void>;
 }
 
 /** An entry of a log. */
@@ -299,11 +301,12 @@ export function createFrameLog<State>(options: FrameLogOptions<State>): FrameLog
         await pause(10 * Math.min(attempt, 10));
       }
     },
-    async trim(keep, signal) {
+    async trim(keep, before = Infinity, signal) {
       const numbers = await entries.numbers(signal);
       const newest = await entries.timeOf(numbers.at(-1) ?? 0, signal);
       const old: number[] = [];
       for (const number of numbers.slice(0, -keep)) {
+        if (number >= before) break;
         const time = await entries.timeOf(number, signal);
         const isOld = newest !== undefined && newest - (time ?? 0) >= minAgeMs;
         // Those after it stay as well: while an entry is there, the next one must be.
