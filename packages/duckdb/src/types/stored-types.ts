@@ -288,7 +288,7 @@ interface ForeignInfo {
 }
 
 /** Returns the field in the file. Every column is nullable there. */
-function fileField(field: Field, name: string): Field {
+export function fileField(field: Field, name: string): Field {
   return new Field(name, fileType(field), true, field.metadata);
 }
 

@@ -1,7 +1,8 @@
 import { createYield } from '@svc/frames/async';
 import { childrenOf, keyAndValueOf, typeOf } from '@svc/frames/columns';
 import { DataType, DateUnit, type Field, Precision, type Schema, TimeUnit } from 'apache-arrow';
-import { fileSchema } from '../../types/stored-types.ts';
+import { fileField, fileSchema } from '../../types/stored-types.ts';
+import { fileNames } from '../../wire/sql-names.ts';
 
 /** A type of Delta Lake, as its protocol writes it. */
 type DeltaType =
@@ -39,12 +40,15 @@ export function deltaSchema(schema: Schema): DeltaStruct {
 
 /** Returns the same without keeping the event loop for long. */
 export async function deltaColumns(schema: Schema): Promise<DeltaStruct> {
+  const { fields } = schema;
+  if (fields.length <= FIELDS_AT_ONCE) return deltaSchema(schema);
   const pause = createYield();
-  const { fields } = fileSchema(schema);
+  const names = fileNames(schema);
   const known: DeltaField[] = [];
   for (let at = 0; at < fields.length; at += FIELDS_AT_ONCE) {
     await pause();
-    known.push(...structOf(fields.slice(at, at + FIELDS_AT_ONCE)).fields);
+    const some = fields.slice(at, at + FIELDS_AT_ONCE).map((field, i) => fileField(field, names[at + i] ?? ''));
+    known.push(...structOf(some).fields);
   }
   await pause();
   return { type: 'struct', fields: known };
