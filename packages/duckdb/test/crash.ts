@@ -151,7 +151,26 @@ async function checkFiles(folder: string, frames: number): Promise<void> {
     const { state } = FRAME_CODEC.decode(await readFile(join(log, newest)));
     const listed = state.rows?.parts.map(({ file }) => file) ?? [];
     expect((await readdir(join(folder, name))).toSorted()).toEqual([...listed, '_delta_log'].toSorted());
+    await checkReplay(log);
   }
+}
+
+/** Fails unless another program can replay a log: from the newest checkpoint or entry 0, with no gap. */
+async function checkReplay(log: string): Promise<void> {
+  const names = (await readdir(log)).toSorted();
+  const numbersOf = (kind: RegExp): number[] =>
+    names.filter((name) => kind.test(name)).map((name) => Number.parseInt(name, 10));
+  const [entries, checkpoints] = [numbersOf(/^[0-9]{20}\.json$/), numbersOf(/^[0-9]{20}\.checkpoint\.parquet$/)];
+  const hasLast = names.includes('_last_checkpoint');
+  expect(names).toHaveLength(entries.length + checkpoints.length + (hasLast ? 1 : 0));
+  if (hasLast) {
+    const { version } = JSON.parse(await readFile(join(log, '_last_checkpoint'), 'utf8')) as { version: number };
+    expect(checkpoints).toContain(version);
+  }
+  const start = checkpoints.at(-1) ?? 0;
+  expect(entries.filter((number) => number >= start)).toEqual(
+    Array.from({ length: (entries.at(-1) ?? 0) - start + 1 }, (_, i) => start + i),
+  );
 }
 
 /** The frame: the same for both handles of the one that is renamed. */

@@ -121,6 +121,7 @@ const PROBLEMS: Readonly<Record<StoreProblem['kind'], (handle: string) => string
   unreadable_expiry: (handle) => `The expiry of the frame ${handle} cannot be read.`,
   unreadable_database: () => 'The database of the directory cannot be read.',
   not_removed: (handle) => `The file of the dropped frame ${handle} cannot be removed.`,
+  no_checkpoint: (handle) => `The log of the frame ${handle} grows: no checkpoint for other programs can be written.`,
   not_released: () => 'The directory is no longer writable; its lock stays until the directory is opened again.',
 };
 

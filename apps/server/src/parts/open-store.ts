@@ -188,6 +188,7 @@ const SENTENCES: Record<StoreProblem['kind'], string> = {
   unreadable_expiry: 'The file with the expiry of a frame cannot be read.',
   unreadable_database: 'The database of storage.duckdb_path cannot be read.',
   not_removed: 'The file of a dropped frame cannot be removed.',
+  no_checkpoint: 'The log of a frame grows: no checkpoint for other programs can be written.',
   not_released: 'The directory of the frames is not writable at shutdown; the next start cleans it up.',
 };
 

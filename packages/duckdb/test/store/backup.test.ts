@@ -95,12 +95,29 @@ describe('a backup, restored', () => {
       '.format',
       'analytics.duckdb',
       basename(part),
-      '00000000000000000001.json',
+      '00000000000000000000.json',
       'notes.json',
       'prices.csv',
     ];
     expect(await filesOf(restored)).toEqual(names.toSorted());
     expect(await readFile(join(restored, 'analytics.duckdb'), 'utf8')).toBe('database');
+  });
+
+  test('has logs that start with the whole table, also of frames that were merged', async () => {
+    const store = await fixture.open({ mergeAbove: 1 });
+    for (let i = 0; i < 40; i++) await store.append(refOf('t'), longFrame(1, { start: i }));
+    await store.close();
+    await backUp();
+    await restore();
+    const log = join(restored, 'cold/default/t/_delta_log');
+    expect(await readdir(log)).toEqual(['00000000000000000000.json']);
+    const lines = (await readFile(join(log, '00000000000000000000.json'), 'utf8')).trim().split('\n');
+    const actions = lines.map((line) => JSON.parse(line) as Record<string, { path?: string; dataChange?: boolean }>);
+    expect(actions.flatMap(Object.keys).slice(0, 3)).toEqual(['commitInfo', 'protocol', 'metaData']);
+    const added = actions.flatMap(({ add }) => add ?? []);
+    const parts = (await fixture.parts('t')).map((path) => basename(path));
+    expect(added.map(({ path }) => String(path)).toSorted((a, b) => (a < b ? -1 : 1))).toEqual(parts);
+    expect(added.every(({ dataChange }) => dataChange)).toBe(true);
   });
 
   test('of an empty directory is an empty directory', async () => {

@@ -120,23 +120,6 @@ describe('after a restart', () => {
   });
 });
 
-test('of the log of a frame with 64 versions, the newest 32 entries stay', async () => {
-  const store = await fixture.open();
-  for (let i = 0; i < 64; i++) await store.put(trades, longFrame(1));
-  await store.close();
-  expect(await readdir(join(fixture.folder, 'trades', '_delta_log'))).toHaveLength(32);
-});
-
-test('of a log whose frame expires anew after each put, at most 64 entries stay', async () => {
-  const store = await fixture.open();
-  for (let i = 0; i < 60; i++) {
-    await store.put(trades, longFrame(1));
-    await store.expire(trades, 1000 + i);
-  }
-  await store.close();
-  expect((await readdir(join(fixture.folder, 'trades', '_delta_log'))).length).toBeLessThanOrEqual(64);
-});
-
 describe('what a process that was killed has left is removed', () => {
   /** Copies the directory as it is now, and lists the frames of the copy. */
   async function namesAfterKill(folders: readonly string[] = []): Promise<readonly string[]> {

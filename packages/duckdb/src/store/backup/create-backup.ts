@@ -1,4 +1,5 @@
-import { mkdir, readdir, realpath, rm, rmdir, stat } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { type FileHandle, mkdir, readdir, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import {
   type CopiedFile,
@@ -7,6 +8,7 @@ import {
   makeDirectory,
   openRegular,
   syncDirectory,
+  writeFlushed,
   writeWhole,
 } from '@svc/objects/internal';
 import { versionOfFile } from '../../wire/file-layout.ts';
@@ -16,6 +18,8 @@ import { findNotTakenOver } from '../catalogue/format-1/take-over.ts';
 import { parseFileName, tenantOfFolder } from '../catalogue/frame-names.ts';
 import { createTenantSlots, type TenantSlots } from '../catalogue/frame-slots.ts';
 import { forEachConcurrently } from '../catalogue/tenant-folder.ts';
+import { FRAME_CODEC } from '../log/frame-entry.ts';
+import { entryName } from '../log/frame-log.ts';
 import { BackupError } from './backup-error.ts';
 import { type BackupFile, DATABASE_NAMES, encodeIndex, FRAMES_FOLDER, INDEX_NAME } from './backup-index.ts';
 import { closeFiles, type PinnedFrame, pinFrames } from './pin-frames.ts';
@@ -171,15 +175,23 @@ async function copyFrame(backup: Backup, { handle, files, missing, problem }: Pi
     backup.problems.push(`The frame ${JSON.stringify(handle)} is not in the backup. ${problem}`);
   const folders = new Set(files.map(({ name }) => dirname(join(backup.root, to, name))));
   for (const folder of folders) await makeDirectory(folder);
-  await forEachConcurrently(files, async ({ name, file }) => {
-    const target = `${to}/${name}`;
-    const copied = await copyFlushed(file, join(backup.root, target), backup.signal);
+  await forEachConcurrently(files, async ({ name, file, isEntry }) => {
+    const target = `${to}/${isEntry ? join(dirname(name), entryName(0)) : name}`;
+    const copy = isEntry ? copyEntry : copyFlushed;
+    const copied = await copy(file, join(backup.root, target), backup.signal);
     backup.files.push({ path: target, ...copied });
   });
   for (const folder of folders) await syncDirectory(folder);
   for (const path of missing) {
     backup.problems.push(`The frame ${JSON.stringify(handle)} is damaged: ${JSON.stringify(path)} is missing.`);
   }
+}
+
+/** Copies the newest entry of a log as the first of a new one, with all of the table: other programs find no entries before. */
+async function copyEntry(file: FileHandle, path: string): Promise<CopiedFile> {
+  const bytes = FRAME_CODEC.encode(FRAME_CODEC.decode(await file.readFile()), undefined);
+  await writeFlushed(path, bytes);
+  return { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
 }
 
 /** Copies a database and its write-ahead log. A checkpoint moves rows from the log to the database: both are of one moment. */

@@ -23,6 +23,8 @@ export interface PinnedFile {
   /** Its path in the folder of the tenant. */
   readonly name: string;
   readonly file: FileHandle;
+  /** Set if it is an entry that can be read. */
+  readonly isEntry?: true;
 }
 
 /** The number of files that are open at once, or a few more: those of one version are pinned together. */
@@ -95,16 +97,16 @@ async function openFiles(slot: Slot, number: number, { rows, handle }: FrameStat
   // A damaged entry may have listed any of the parts.
   const parts = rows?.parts.map(({ file }) => file) ?? partsIn(slot.path);
   const wanted = [
-    { path: entry, name: `${folder}/${LOG_FOLDER}/${basename(entry)}` },
+    { path: entry, name: `${folder}/${LOG_FOLDER}/${basename(entry)}`, ...(rows && { isEntry: true as const }) },
     ...parts.map((part) => ({ path: join(slot.path, part), name: `${folder}/${part}` })),
   ];
   const files: PinnedFile[] = [];
   const missing: string[] = [];
   try {
-    for (const { path, name } of wanted) {
-      const file = await openRegular(path);
-      if (file) files.push({ path, name, file });
-      else missing.push(path);
+    for (const one of wanted) {
+      const file = await openRegular(one.path);
+      if (file) files.push({ ...one, file });
+      else missing.push(one.path);
     }
   } catch (error) {
     await closeFiles({ files });

@@ -5,10 +5,11 @@ import { setImmediate } from 'node:timers/promises';
 import type { ServiceError } from '@svc/errors';
 import { type FrameRef, type Handle, parseHandle } from '@svc/frames';
 import { createYield } from '@svc/frames/async';
-import { readSmallFile, unlinkIfThere } from '@svc/objects/internal';
+import { onceAtATime, unlinkIfThere } from '@svc/objects/internal';
 import { schemaFromText } from '../../types/stored-types.ts';
-import { FRAME_CODEC, type FrameMove, type FrameState } from '../log/frame-entry.ts';
-import { MAX_ENTRY_BYTES, type NumberedEntry } from '../log/frame-log.ts';
+import { isCheckpointDue, trimLog } from '../log/checkpoint.ts';
+import type { FrameMove, FrameState } from '../log/frame-entry.ts';
+import type { NumberedEntry } from '../log/frame-log.ts';
 import { BackgroundChanges } from './background-changes.ts';
 import { isFolder, listTenant } from './frame-folders.ts';
 import { tenantOfFolder } from './frame-names.ts';
@@ -31,13 +32,13 @@ import {
   neededFiles,
   placeVersion,
   readSlot,
+  readVersion,
   refOf,
   removeFolder,
   removeLog,
   removeSlot,
   type Slot,
   slotOf,
-  stateIn,
   stateOf,
   type TenantSlots,
   unneededFiles,
@@ -60,15 +61,15 @@ import type { StoreProblem } from './store-problem.ts';
 import { forEachConcurrently, type TenantFolder } from './tenant-folder.ts';
 import type { FrameFiles } from '../../files/frame-files.ts';
 import type { KeptContents } from '../frame-contents.ts';
-import { changedFrame, isFullDisk } from '../store-errors.ts';
+import { isFullDisk } from '../store-errors.ts';
 
 /** Options of `Catalogue`. */
 export interface CatalogueOptions {
   readonly directory: string;
   readonly isReadOnly: boolean;
   readonly versions: FrameVersions;
-  /** Describes the files of a directory of format 1. */
-  readonly files: Pick<FrameFiles, 'describe'>;
+  /** Describes the files of a directory of format 1, and writes checkpoints. */
+  readonly files: Pick<FrameFiles, 'describe' | 'write'>;
   readonly now: () => number;
   /** Fails if another process has taken over the directory. */
   readonly checkLock: () => Promise<void>;
@@ -84,9 +85,6 @@ export interface CatalogueOptions {
 /** The most frames whose logs are read to find the newest one. */
 const FEW_FRAMES = 64;
 
-/** The entries of a frame that stay. Their number doubles before the older ones are removed. */
-const KEPT_ENTRIES = 32;
-
 /**
  * The frames of all tenants that were put. Logs are read on first use; a process that only reads asks them for news every
  * time. Call `rescan` first, and change frames only inside `change`.
@@ -100,6 +98,9 @@ export class Catalogue implements Changes {
   readonly #numbers = new WeakMap<StoredFrame, number>();
   readonly #expiring = new Set<StoredFrame>();
   readonly #background: BackgroundChanges;
+  readonly #trimOnce = onceAtATime((slot: Slot) =>
+    trimLog(slot, { ...this.#options, inTurn: (work) => this.#background.run(refOf(slot), work) }),
+  );
   #isLoading = false;
 
   constructor(options: CatalogueOptions) {
@@ -201,14 +202,8 @@ export class Catalogue implements Changes {
   }
 
   /** Reads the entry of a version again. A damaged one is `invalid_data`. */
-  async readRows(frame: StoredFrame): Promise<ListedRows> {
-    const text = await readSmallFile(this.fileOf(frame), MAX_ENTRY_BYTES);
-    const { state } = FRAME_CODEC.decode(Buffer.from(text ?? ''));
-    const { damage, rows, version } = stateIn(this.#slotOf(frame), state);
-    if (damage) throw damage;
-    // The holder of the directory has dropped the frame and put another since.
-    if (version !== frame.version && !isDamaged(frame)) throw changedFrame(frame.handle);
-    return { parts: listedParts(this.#slotOf(frame), rows?.parts ?? []), schema: rows?.schema ?? '' };
+  readRows(frame: StoredFrame): Promise<ListedRows> {
+    return readVersion(this.#slotOf(frame), this.fileOf(frame), frame);
   }
 
   folderOf(tenant: string): TenantFolder {
@@ -421,6 +416,7 @@ export class Catalogue implements Changes {
     }
     if (isReadOnly || isDamaged(frame)) return true;
     if (frame && !this.#isThere(frame)) this.#begin(slot, () => this.#dropExpired(frame));
+    else if (frame) this.#trimLater(slot);
     // Changes that an earlier process did not complete may have left parts.
     if (!slot.isSwept) slot.isSwept = unneededFiles(slot, neededFiles(slot)).length === 0;
     // It may also have died before there was a log, or after it.
@@ -492,6 +488,11 @@ export class Catalogue implements Changes {
     this.#background.beginOnce(slot.path, refOf(slot), () => this.#clean(this.#slotOf(refOf(slot))));
   }
 
+  /** Removes old entries of a log, and writes a checkpoint before, whenever there are many new ones. */
+  #trimLater(slot: Slot): void {
+    if (isCheckpointDue(slot)) this.#background.track(this.#trimOnce(slot));
+  }
+
   /** Makes the next state of a slot durable. `take` makes it the one that readers find, in the same step. */
   async #append(
     slot: Slot,
@@ -501,7 +502,7 @@ export class Catalogue implements Changes {
     const work = appendTo(slot, next).then((entry: NumberedEntry<FrameState>) => {
       slot.known = slot.base = knownOf(entry);
       take();
-      if ((entry.number + 1) % KEPT_ENTRIES === 0) this.#begin(slot, (now) => logOf(now).trim(KEPT_ENTRIES));
+      this.#trimLater(slot);
     });
     slot.writing = work.catch(() => {});
     try {

@@ -10,6 +10,9 @@ import { FOREIGN_FORMATS, parseFileName } from './frame-names.ts';
 /** The folder in a frame's folder with its log, as Delta Lake names it. */
 export const LOG_FOLDER = '_delta_log';
 
+/** The file in the folder of a log that names its newest checkpoint, as Delta Lake names it. */
+export const LAST_CHECKPOINT = '_last_checkpoint';
+
 /**
  * The name of the folder of a frame: its handle in lower case. A handle such as `a.csv` gets an `@`: a file of that name in
  * the tenant's folder is a frame `a`. So does `a.unfinished`, as objects have no such keys.

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import { createDirectoryObjects, type Objects, OutcomeUnknown } from '@svc/objects';
-import { hasCode, syncDirectory, UNFINISHED } from '@svc/objects/internal';
+import { hasCode, readSmallFile, syncDirectory, UNFINISHED } from '@svc/objects/internal';
 import { type FrameRef, type Handle, parseHandle } from '@svc/frames';
 import { createYield } from '@svc/frames/async';
 import type { FramePart } from '../../files/frame-files.ts';
@@ -19,10 +19,25 @@ import {
   type MovingAway,
   type StoredPart,
 } from '../log/frame-entry.ts';
-import { createFrameLog, entryName, type FrameLog, type NumberedEntry, type SeenEntry } from '../log/frame-log.ts';
-import { folderOfHandle, LOG_FOLDER, namesIn, partFileName, partsIn } from './frame-folders.ts';
+import {
+  createFrameLog,
+  entryName,
+  type FrameLog,
+  MAX_ENTRY_BYTES,
+  type NumberedEntry,
+  type SeenEntry,
+} from '../log/frame-log.ts';
+import { folderOfHandle, LAST_CHECKPOINT, LOG_FOLDER, namesIn, partFileName, partsIn } from './frame-folders.ts';
 import { folderOfTenant } from './frame-names.ts';
-import { newFrame, type NextPart, type NextVersion, pathsOf, type StoredFrame } from './stored-frame.ts';
+import { changedFrame } from '../store-errors.ts';
+import {
+  type ListedRows,
+  newFrame,
+  type NextPart,
+  type NextVersion,
+  pathsOf,
+  type StoredFrame,
+} from './stored-frame.ts';
 import { createTenantFolder, type TenantFolder } from './tenant-folder.ts';
 
 /** A tenant, and the frames that its folder has. */
@@ -172,6 +187,16 @@ export async function readSlot(slot: Slot, isReadOnly: boolean): Promise<Numbere
 export function stateIn({ key }: Slot, state: FrameState): FrameState {
   if (state.damage || state.handle.toLowerCase() === key) return state;
   return { ...state, rows: undefined, moving: undefined, damage: entryOfOther(state.handle) };
+}
+
+/** Reads the entry of a version of a slot from its file. A damaged one is `invalid_data`. */
+export async function readVersion(slot: Slot, file: string, frame: StoredFrame): Promise<ListedRows> {
+  const text = await readSmallFile(file, MAX_ENTRY_BYTES);
+  const { damage, rows, version } = stateIn(slot, FRAME_CODEC.decode(Buffer.from(text ?? '')).state);
+  if (damage) throw damage;
+  // The holder of the directory has dropped the frame and put another since.
+  if (version !== frame.version && !isDamaged(frame)) throw changedFrame(frame.handle);
+  return { parts: listedParts(slot, rows?.parts ?? []), schema: rows?.schema ?? '' };
 }
 
 /** What must be known of the newest entry of a slot to create the next one. */
@@ -333,11 +358,12 @@ export function unneededFiles(slot: Slot, needed: ReadonlySet<string>): readonly
 
 const ENTRY = /^[0-9]{20}\.json$/;
 
-/** Removes the known entries of a frame that was dropped, and its folder unless it has others. */
+/** Removes the known entries of a frame that was dropped, its checkpoints, and its folder unless it has others. */
 export async function removeLog({ tenant, path, known }: Slot): Promise<void> {
   const prefix = logPrefix(path);
   const newest = known?.seen === undefined ? '' : `${prefix}${entryName(known.seen.number)}`;
-  const keys: string[] = [];
+  const keys = [`${prefix}${LAST_CHECKPOINT}`];
+  // A checkpoint comes right before its entry.
   for await (const key of tenant.objects.list(prefix)) if (key <= newest) keys.push(key);
   const log = join(path, LOG_FOLDER);
   if (keys.length > 1) {

@@ -10,6 +10,7 @@ export interface StoreProblem {
     | 'unreadable_expiry'
     | 'unreadable_database'
     | 'not_removed'
+    | 'no_checkpoint'
     | 'not_released';
   readonly tenant: string;
   readonly handle: string;

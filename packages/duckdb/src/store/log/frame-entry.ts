@@ -124,10 +124,10 @@ function filesOf(state: FrameState | undefined): readonly string[] {
   return state?.rows?.parts.map(({ file }) => file) ?? [];
 }
 
-/** What a commit changes. Order in this list has no meaning for Delta. */
-function deltaActions(state: FrameState, before: FrameState | undefined): readonly object[] {
+/** What a commit changes: from nothing, all that the table is. Order in this list has no meaning for Delta. */
+export function deltaActions(state: FrameState, before: FrameState | undefined): readonly object[] {
   const time = timeOf(state);
-  const dataChange = state.isSame !== true;
+  const dataChange = state.isSame !== true || before === undefined;
   const [known, kept] = [new Set(filesOf(before)), new Set(filesOf(state))];
   return [
     ...tableActions(state, before),
