@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process';
 import { mkdtemp, mkdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { type Schema, type Table, tableFromArrays } from 'apache-arrow';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createFrameFiles } from '../../packages/duckdb/dist/index.js';
@@ -12,30 +10,20 @@ import { schemaText } from '../../packages/duckdb/dist/types/stored-types.js';
 import { parseHandle, streamFromTable } from '../../packages/frames/dist/index.js';
 import { createDirectoryObjects } from '../../packages/objects/dist/index.js';
 import { everyType, SEEN } from './every-type.ts';
-
-const READERS = ['delta-rs', 'polars', 'duckdb'];
+import { byAll, type Readers, startReaders } from './readers.ts';
 
 let root: string;
 let files: ReturnType<typeof createFrameFiles>;
-let ask: (line: string) => Promise<unknown>;
-let end: () => void;
+let readers: Readers;
 
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'svc-delta-'));
   files = createFrameFiles({ tempDirectory: root });
-  const python = spawn(process.env['SVC_PYTHON'] ?? 'python3', [new URL('read_tables.py', import.meta.url).pathname], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const lines = createInterface(python.stdout)[Symbol.asyncIterator]();
-  ask = async (line) => {
-    python.stdin.write(`${line}\n`);
-    return JSON.parse((await lines.next()).value);
-  };
-  end = () => python.kill();
+  readers = startReaders();
 });
 
 afterAll(async () => {
-  end();
+  readers.end();
   await files.close();
   await rm(root, { recursive: true });
 });
@@ -92,13 +80,12 @@ async function createFrame() {
         return { isSame: true, rows: { schema: schemaText(schema), parts: [{ file, size }] } };
       }),
     drop: () => change(async () => ({ rows: undefined })),
-    read: () => ask(`read ${folder}`),
-    writeFromOutside: () => ask(`write ${folder}`),
+    read: () => readers.read(folder),
+    changeFromOutside: () => readers.change(folder),
   };
 }
 
 const ids = (...values: number[]): Table => tableFromArrays({ id: Int32Array.from(values) });
-const byAll = (rows: unknown): Record<string, unknown> => Object.fromEntries(READERS.map((name) => [name, rows]));
 const seen = (...values: number[]): Record<string, unknown> => byAll(values.map((id) => ({ id })));
 
 test('every reader sees the rows of the newest entry', async () => {
@@ -129,7 +116,7 @@ test('columns that need another protocol can come and go', async () => {
   expect(await frame.read()).toEqual(seen(2));
   await frame.put(everyType('local'));
   expect(await frame.read()).toEqual(local);
-  expect(await frame.writeFromOutside()).toMatch(/svcFrames/);
+  expect((await frame.changeFromOutside())['append']).toMatch(/svcFrames/);
 });
 
 describe('readers refuse a table without columns, and read it when it has some', () => {
@@ -142,6 +129,7 @@ describe('readers refuse a table without columns, and read it when it has some',
     expect(await frame.read()).toEqual({
       'delta-rs': expect.stringContaining('Cannot scan Delta table with empty schema'),
       polars: expect.stringContaining('Cannot scan Delta table with empty schema'),
+      pandas: expect.stringContaining('Cannot scan Delta table with empty schema'),
       duckdb: expect.stringContaining('must return at least one column'),
     });
     await frame.put(ids(1));
@@ -159,9 +147,13 @@ describe('a column of', () => {
 
 const byText = (a: unknown, b: unknown): number => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);
 
-test('delta-rs refuses to write', async () => {
+test('delta-rs refuses everything that changes a table', async () => {
   const frame = await createFrame();
   await frame.put(ids(1));
-  expect(await frame.writeFromOutside()).toMatch(/svcFrames/);
-  expect(await frame.read()).toEqual(seen(1));
+  await frame.append(ids(2));
+  const refused = await frame.changeFromOutside();
+  for (const [change, message] of Object.entries(refused))
+    expect([change, message]).toEqual([change, expect.stringContaining('svcFrames')]);
+  expect(Object.keys(refused)).toHaveLength(6);
+  expect(await frame.read()).toEqual(seen(1, 2));
 });

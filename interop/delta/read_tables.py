@@ -8,8 +8,10 @@ import os
 import sys
 
 import duckdb
+import pandas
 import polars
 import pyarrow
+import pyarrow.parquet
 from deltalake import DeltaTable, write_deltalake
 
 SITE = os.path.dirname(os.path.dirname(duckdb.__file__))
@@ -26,9 +28,15 @@ def by_duckdb(table):
     return [dict(zip(names, row)) for row in found.fetchall()]
 
 
+def by_pandas(table):
+    frame = DeltaTable(table).to_pandas(types_mapper=pandas.ArrowDtype)
+    return pyarrow.Table.from_pandas(frame, preserve_index=False).to_pylist()
+
+
 READERS = {
     "delta-rs": lambda table: DeltaTable(table).to_pyarrow_table().to_pylist(),
     "polars": lambda table: polars.scan_delta(table).collect().rows(named=True),
+    "pandas": by_pandas,
     "duckdb": by_duckdb,
 }
 
@@ -61,15 +69,35 @@ def read(reader, table):
         return f"{type(error).__name__}: {error}"
 
 
-def write(table):
+def vacuum(table):
+    # Something to remove, which is no part of the table.
+    extra = os.path.join(table, "extra.parquet")
+    pyarrow.parquet.write_table(pyarrow.table({"id": [1]}), extra)
     try:
-        write_deltalake(table, pyarrow.table({"id": [1]}), mode="append")
+        DeltaTable(table).vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False, full=True)
+    finally:
+        os.remove(extra)
+
+
+CHANGES = {
+    "append": lambda table: write_deltalake(table, pyarrow.table({"id": [1]}), mode="append"),
+    "overwrite": lambda table: write_deltalake(table, pyarrow.table({"id": [1]}), mode="overwrite"),
+    "delete": lambda table: DeltaTable(table).delete(),
+    "update": lambda table: DeltaTable(table).update({"id": "0"}),
+    "optimize": lambda table: DeltaTable(table).optimize.compact(),
+    "vacuum": vacuum,
+}
+
+
+def change(way, table):
+    try:
+        way(table)
     except Exception as error:
         return str(error)
-    return "written"
+    return "changed"
 
 
 for line in sys.stdin:
     verb, table = line.rstrip("\n").split(" ", 1)
-    result = write(table) if verb == "write" else {name: read(reader, table) for name, reader in READERS.items()}
-    print(json.dumps(result), flush=True)
+    run, ways = (change, CHANGES) if verb == "change" else (read, READERS)
+    print(json.dumps({name: run(way, table) for name, way in ways.items()}), flush=True)
