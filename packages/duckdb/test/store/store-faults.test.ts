@@ -150,3 +150,45 @@ test('a converted copy of a file of others goes when someone asks for the delete
   expect(await rowsOf(store, refOf('day'))).toBeUndefined();
   await expect.poll(() => readdir(fixture.folder)).toEqual([]);
 });
+
+test('an append after two whose log could not be read gets its turn', async () => {
+  const before = await fixture.open();
+  await before.put(trades, longFrame(1));
+  await before.close();
+  const { files, begun, letGo } = createGate('write');
+  const store = await fixture.open({ files });
+  const first = store.append(trades, longFrame(1, { start: 1 }));
+  await begun;
+  const second = store.append(trades, longFrame(1, { start: 2 }));
+  await someTurns();
+  const entry = await fixture.entry('trades');
+  const bytes = await readFile(entry);
+  await writeFile(entry, '{"commitInfo":{}}\n');
+  letGo();
+  for (const refused of [first, second]) await expect(refused).rejects.toMatchObject({ code: 'invalid_data' });
+  await writeFile(entry, bytes);
+  await store.append(trades, longFrame(1, { start: 3 }));
+  expect((await rowsOf(store, trades))?.map(([id]) => Number(id))).toEqual([0, 3]);
+});
+
+test('an expired frame that cannot be dropped is tried again once for each list, and the store closes', async () => {
+  let time = Date.now();
+  const problems: unknown[] = [];
+  const store = await fixture.open({ now: () => time, onProblem: (problem) => problems.push(problem) });
+  await store.put(trades, longFrame(1), { ttlSeconds: 10 });
+  const reader = await store.open(trades);
+  time += 20_000;
+  const file = await open(fixture.folder);
+  const prototype = Object.getPrototypeOf(file) as typeof file;
+  await file.close();
+  const full = Object.assign(new Error('no space'), { code: 'ENOSPC' });
+  const spy = vi.spyOn(prototype, 'writeFile').mockRejectedValue(full);
+  onTestFinished(() => spy.mockRestore());
+  for (let lists = 1; lists <= 3; lists += 1) {
+    expect(await store.list('default')).toEqual([]);
+    await expect.poll(() => problems).toHaveLength(lists);
+  }
+  await store.close();
+  expect(problems).toHaveLength(3);
+  reader?.close();
+});

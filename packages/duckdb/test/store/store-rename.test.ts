@@ -69,7 +69,7 @@ describe.each(FRAMES)('a frame of %s', (_kind, put, rows) => {
     await store.close();
     await cp(join(fixture.directory, '.kept'), join(fixture.folder, 'a'), { recursive: true });
     const arrived = (await logOf('b').newest())?.state.from?.id;
-    const moving = { handle: parseHandle(handle), id: id ?? arrived ?? '', number: 0 };
+    const moving = { handle: parseHandle(handle), id: id ?? arrived ?? '' };
     await logOf('a').change(async (now) => now && { ...now, isSame: true, moving });
   }
 

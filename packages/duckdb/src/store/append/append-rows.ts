@@ -58,12 +58,14 @@ export function createAppends(parts: StoreParts): AppendRows {
     if (others) return void others.push(append);
     const appends = [append];
     waiting.set(key, appends);
+    // Later appends wait for the next turn.
+    const close = (): void => void (waiting.get(key) === appends && waiting.delete(key));
     const work = parts.catalogue.change(ref, () => {
-      // Later appends wait for the next turn.
-      waiting.delete(key);
+      close();
       return publishAppends(parts, ref, appends);
     });
     work.catch((error: unknown) => {
+      close();
       for (const { reject } of appends) reject(error);
     });
   }

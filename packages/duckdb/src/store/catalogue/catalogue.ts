@@ -20,12 +20,12 @@ import {
   checkFolder,
   createTenantSlots,
   currentOf,
-  decideMove,
   endMove,
   entryFile,
   isDamaged,
   isEmpty,
   isListed,
+  isTaken,
   knownOf,
   listedParts,
   logOf,
@@ -247,28 +247,25 @@ export class Catalogue implements Changes {
   async rename(frame: StoredFrame, handle: Handle, next: NextVersion): Promise<StoredFrame> {
     const [source, target] = [this.#slotOf(frame), this.#slotOf({ tenant: frame.tenant, handle })];
     const id = randomUUID();
-    const number = (target.base?.seen?.number ?? -1) + 1;
     await this.#append(
       source,
-      (before) => before && { ...before, from: undefined, isSame: true, moving: { handle, id, number } },
+      (before) => before && { ...before, from: undefined, isSame: true, moving: { handle, id } },
       () => this.#noteEntry(source, frame),
     );
-    // This decides.
-    const renaming = this.#write(target, handle, next, { handle: frame.handle, id }, (renamed) => {
-      // In the same step: a reader finds the frame under exactly one of the handles.
-      this.#makeCurrent(target, renamed, next);
-      this.#forget(source, frame, { successor: renamed, isSame: true });
-    });
-    source.writing = renaming.catch(() => {});
+    let renamed: StoredFrame;
     try {
-      await renaming;
+      // This decides.
+      renamed = await this.#write(target, handle, next, { handle: frame.handle, id }, (moved) => {
+        // In the same step: a reader finds the frame under exactly one of the handles.
+        this.#makeCurrent(target, moved, next);
+        this.#forget(source, frame, { successor: moved, isSame: true });
+      });
     } finally {
-      source.writing = undefined;
       source.known = undefined;
     }
     // If this fails, the next read of the log completes the move.
     await endMove(source, id).catch(() => {});
-    return renaming;
+    return renamed;
   }
 
   async setExpiry(frame: StoredFrame, expires: Date | null): Promise<void> {
@@ -355,17 +352,14 @@ export class Catalogue implements Changes {
 
   /** Makes what is known of a slot now what its change builds on. */
   async #prepare(slot: Slot): Promise<void> {
-    if (!isListed(slot)) addSlot(slot);
+    if (!isListed(slot)) slot.tenant.slots.set(slot.key, slot);
+    if (slot.known === undefined && isTaken(slot)) slot.known = knownOf(undefined);
     await this.#know(slot);
     const { tenant, known } = slot;
-    if (known?.moving) {
-      await decideMove(slot, known.moving, this.#options.versions.next(known.version));
-      await this.#know(slot);
-    }
     // The next entry does not say where the frame came from: the log of the other handle must say before that it has left.
     // Reading that completes the move.
     if (known?.from) await this.#know(slotOf(tenant, known.from.handle));
-    slot.base = slot.known;
+    slot.base = known;
   }
 
   /**
@@ -377,9 +371,10 @@ export class Catalogue implements Changes {
     if (failure) throw failure;
     for (;;) {
       const { known } = slot;
-      const mayTrust = known !== undefined && known.moving === undefined;
-      if (mayTrust && !this.#options.isReadOnly) return;
-      if (mayTrust && known.seen && (await logOf(slot).isAt(known.seen)) && slot.known === known) return;
+      if (known !== undefined && !this.#options.isReadOnly) return;
+      // The log of the other handle says if a frame on its way has arrived.
+      const isSame = known?.seen && !known.moving && (await logOf(slot).isAt(known.seen));
+      if (isSame && slot.known === known) return;
       // What others began may be older than this call.
       const running = slot.writing ?? slot.reading;
       if (running) await running;
@@ -415,7 +410,8 @@ export class Catalogue implements Changes {
       this.#retire(slot, current, frame && { successor: frame, isSame });
     }
     if (isReadOnly || isDamaged(frame)) return true;
-    if (frame && !this.#isThere(frame)) this.#begin(slot, () => this.#dropExpired(frame));
+    // If that fails, it is not begun again here: the next removal of expired frames tries it.
+    if (frame && frame !== current && !this.#isThere(frame)) this.#begin(slot, () => this.#dropExpired(frame));
     else if (frame) this.#trimLater(slot);
     // Changes that an earlier process did not complete may have left parts.
     if (!slot.isSwept) slot.isSwept = unneededFiles(slot, neededFiles(slot)).length === 0;

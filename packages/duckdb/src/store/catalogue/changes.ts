@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FrameRef } from '@svc/frames';
+import { tooManyChanges } from '../log/frame-log.ts';
 import { ChangedByOthers } from './frame-slots.ts';
 
 /** Runs tasks with the same key one at a time, in order. */
@@ -49,7 +51,9 @@ export function createChanges(attempt: Attempt): Changes {
       try {
         return await attempt(refs, work);
       } catch (error) {
-        if (!(error instanceof ChangedByOthers) || run === MAX_ATTEMPTS) throw error;
+        if (!(error instanceof ChangedByOthers)) throw error;
+        if (run === MAX_ATTEMPTS) throw tooManyChanges();
+        await sleep(Math.random() * Math.min(run, 10) * 10);
       }
     }
   }

@@ -3,13 +3,11 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseHandle } from '@svc/frames';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { FrameState } from '../log/frame-entry.ts';
 import {
   appendTo,
-  ChangedByOthers,
   createTenantSlots,
-  decideMove,
   endMove,
   entryFile,
   knownOf,
@@ -46,7 +44,7 @@ const stateOf = (handle: string, version: string, more: Partial<FrameState> = {}
   ...more,
 });
 const put = (slot: Slot, state: FrameState) => logOf(slot).change(async () => state);
-const move = (handle: string) => ({ handle: parseHandle(handle), id: 'move', number: 0 });
+const move = (handle: string) => ({ handle: parseHandle(handle), id: 'move' });
 
 test('the first read of a handle whose frame has arrived elsewhere completes the move', async () => {
   await put(source, stateOf('source', V1, { moving: move('target') }));
@@ -63,35 +61,6 @@ test('the end of a move does not take the place of a frame that was put meanwhil
   await put(source, stateOf('source', V2));
   expect(await endMove(source, 'move')).toBeUndefined();
   expect((await logOf(source).newest())?.state).toMatchObject({ version: V2, rows });
-});
-
-describe('who changes a frame that is on its way decides first', () => {
-  const decide = (number: number) => decideMove(source, { ...move('target'), number }, V2);
-  const arrive = () => appendTo(target, () => stateOf('target', V2, { from: move('source') }));
-
-  test.each([
-    ['a handle without a log', 0],
-    ['another frame', 1],
-  ])('with the number that the move needs in the log of %s: it fails', async (_, number) => {
-    if (number > 0) await put(target, stateOf('target', V1));
-    target.base = knownOf(await readSlot(target, false));
-    await decide(number);
-    await expect(arrive()).rejects.toBeInstanceOf(ChangedByOthers);
-    expect(await logOf(target).newest()).toMatchObject({ number, state: { rows: number > 0 ? rows : undefined } });
-  });
-
-  test('and changes nothing if the frame has arrived', async () => {
-    target.base = knownOf(await readSlot(target, false));
-    await arrive();
-    await decide(0);
-    expect(await logOf(target).newest()).toMatchObject({ number: 0, state: { from: { id: 'move' } } });
-  });
-
-  test('and fails if the log of the other handle is damaged', async () => {
-    await put(target, stateOf('target', V1));
-    await writeFile(entryFile(target, 0), '{}');
-    await expect(decide(1)).rejects.toMatchObject({ code: 'invalid_data' });
-  });
 });
 
 test('a folder with the name of the next entry is an error at once', async () => {

@@ -11,14 +11,7 @@ import { createYield } from '@svc/frames/async';
 import type { FramePart } from '../../files/frame-files.ts';
 import { schemaText } from '../../types/stored-types.ts';
 import { deltaColumns } from '../log/delta-schema.ts';
-import {
-  entryOfOther,
-  FRAME_CODEC,
-  type FrameMove,
-  type FrameState,
-  type MovingAway,
-  type StoredPart,
-} from '../log/frame-entry.ts';
+import { entryOfOther, FRAME_CODEC, type FrameMove, type FrameState, type StoredPart } from '../log/frame-entry.ts';
 import {
   createFrameLog,
   entryName,
@@ -85,7 +78,7 @@ export interface KnownEntry {
   /** Set until the log of the handle that the frame has left is known to say so. */
   readonly from: FrameMove | undefined;
   /** Set if the frame may have got another handle since. */
-  readonly moving: MovingAway | undefined;
+  readonly moving: FrameMove | undefined;
 }
 
 /** Creates the slots of a tenant, without reading its folder. */
@@ -215,17 +208,6 @@ export function endMove(slot: Slot, id: string): Promise<NumberedEntry<FrameStat
   return logOf(slot).change(async (now) => (now?.moving?.id === id ? withoutRows(now, now.version) : undefined));
 }
 
-/** Makes sure that a move from a slot has happened, or never will: another process may be in the middle of it. */
-export async function decideMove({ tenant }: Slot, { handle, number }: MovingAway, version: string): Promise<void> {
-  const target = slotOf(tenant, handle);
-  await logOf(target).change(async (now, newest) => {
-    if (number !== (newest === undefined ? 0 : newest.number + 1)) return undefined;
-    if (now?.damage) throw now.damage;
-    // It changes nothing, but has the number.
-    return now ? { ...now, isSame: true } : { handle, version, table: randomUUID(), rows: undefined, expires: null };
-  });
-}
-
 /** The state of a frame that was dropped, or has another handle now. */
 export function withoutRows({ handle, table }: FrameState, version: string): FrameState {
   return { handle, table, version, rows: undefined, expires: null };
@@ -260,13 +242,9 @@ export class UnknownChange extends ServiceError {
   }
 }
 
-/** The newest entry is not the one that a change builds on. */
-export class ChangedByOthers extends ServiceError {
-  constructor() {
-    super('unavailable', 'Other servers change the frame all the time.', {
-      hint: 'Retry in a moment. Send many small changes through one server: it joins them.',
-    });
-  }
+/** The newest entry is not the one that a change builds on: the change has to run again. */
+export class ChangedByOthers extends Error {
+  override readonly name = 'ChangedByOthers';
 }
 
 /**
@@ -308,10 +286,14 @@ export async function placeVersion(slot: Slot, handle: Handle, next: NextVersion
   return { frame, state: { handle, version, rows, columns, expires, ...(isSame && { isSame }) } };
 }
 
-/** Fails if the place of a folder is taken. Files behind a link are not ours. */
+/** True if the place of a folder is taken. Files behind a link are not ours. */
+export function isTaken({ path }: Slot): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false;
+}
+
+/** Fails if the place of a folder is taken. */
 export function checkFolder(slot: Slot): void {
-  const found = lstatSync(slot.path, { throwIfNoEntry: false });
-  if (found !== undefined && !found.isDirectory()) throw new NotAFolder(slot);
+  if (isTaken(slot)) throw new NotAFolder(slot);
 }
 
 /** Something else has the name of the folder of a frame, or of its log. */

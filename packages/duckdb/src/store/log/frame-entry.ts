@@ -24,7 +24,7 @@ export interface FrameState {
   /** The rows are those of the version before, in the same order: it was merged, or its expiry changed. */
   readonly isSame?: true;
   /** The frame gets another handle. It has moved if the log of that one has an entry with this move. */
-  readonly moving?: MovingAway | undefined;
+  readonly moving?: FrameMove | undefined;
   /** The frame came from another handle, whose log may not say yet that it has left. */
   readonly from?: FrameMove | undefined;
   /** Why the entry cannot be read. Handle and version are what can be told of them; there are no rows. */
@@ -35,12 +35,6 @@ export interface FrameState {
 export interface FrameMove {
   readonly handle: Handle;
   readonly id: string;
-}
-
-/** A move of a frame to another handle. */
-export interface MovingAway extends FrameMove {
-  /** The entry with this number in the log of the other handle decides: it makes the move, or it never happens. */
-  readonly number: number;
 }
 
 /** The rows of a frame. */
@@ -192,7 +186,7 @@ function ownFields({ id, recent, state }: LogEntry<FrameState>): object {
     table,
     expires,
     ...(isSame && { same: true }),
-    ...(moving && { moving: { handle: moving.handle, id: moving.id, number: moving.number } }),
+    ...(moving && { moving: { handle: moving.handle, id: moving.id } }),
     ...(from && { from: { handle: from.handle, id: from.id } }),
     ...(rows && { schema: rows.schema, parts: rows.parts.map(partFields) }),
   };
@@ -243,7 +237,7 @@ function entryOf(own: Fields): LogEntry<FrameState> {
   if (!isRight) throw damaged('lacks what every entry has');
   const rows = typeof schema === 'string' && Array.isArray(parts) ? { schema, parts: parts.map(partOf) } : undefined;
   const moves = {
-    ...(moving !== undefined && { moving: movingOf(moving) }),
+    ...(moving !== undefined && { moving: moveOf(moving) }),
     ...(from !== undefined && { from: moveOf(from) }),
   };
   const state = { handle, version, table, rows, expires, ...(same === true && { isSame: true as const }), ...moves };
@@ -253,12 +247,6 @@ function entryOf(own: Fields): LogEntry<FrameState> {
 function moveOf(move: unknown): FrameMove {
   const { handle, id } = isFields(move) ? move : {};
   if (typeof handle === 'string' && isHandle(handle) && typeof id === 'string') return { handle, id };
-  throw damaged('names a move that is not valid');
-}
-
-function movingOf(move: unknown): MovingAway {
-  const { number } = isFields(move) ? move : {};
-  if (isSize(number)) return { ...moveOf(move), number };
   throw damaged('names a move that is not valid');
 }
 

@@ -17,8 +17,8 @@ export interface FrameLog<State> {
   isAt(seen: SeenEntry): Promise<boolean>;
   /**
    * Changes the frame. `next` gets its state and the newest entry, and returns the new state, or undefined to change nothing;
-   * it runs again if another process was faster, and may throw. Rejects with `OutcomeUnknown` if the change may take effect later: what the
-   * new state names must stay then.
+   * it runs again if another process was faster, and may throw. Rejects with `OutcomeUnknown` if the change may take effect
+   * later: what the new state names must stay then.
    */
   change(
     next: (now: State | undefined, newest: NumberedEntry<State> | undefined) => Promise<State | undefined>,
@@ -335,7 +335,8 @@ function tooSlow(): ServiceError {
   });
 }
 
-function tooManyChanges(): ServiceError {
+/** The error for a change that has run many times. */
+export function tooManyChanges(): ServiceError {
   return new ServiceError('unavailable', 'Other servers change the frame all the time.', {
     hint: 'Retry in a moment. Send many small changes through one server: it joins them.',
   });
