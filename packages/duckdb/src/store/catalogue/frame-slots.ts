@@ -177,7 +177,7 @@ export async function readSlot(slot: Slot, isReadOnly: boolean): Promise<Numbere
 }
 
 /** The state in an entry of a slot. That of another handle is damage: someone has copied or moved its folder. */
-export function stateIn({ key }: Slot, state: FrameState): FrameState {
+function stateIn({ key }: Slot, state: FrameState): FrameState {
   if (state.damage || state.handle.toLowerCase() === key) return state;
   return { ...state, rows: undefined, moving: undefined, damage: entryOfOther(state.handle) };
 }
@@ -235,7 +235,7 @@ export async function appendTo(
 }
 
 /** A change that may or may not have happened. */
-export class UnknownChange extends ServiceError {
+class UnknownChange extends ServiceError {
   constructor({ key }: Slot, cause: unknown) {
     const message = `It is not known if the frame ${quoted(key)} was changed: the disk reported an error.`;
     super('unavailable', message, { hint: 'Read the frame to find out.', cause });
