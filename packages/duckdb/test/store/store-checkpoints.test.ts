@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { streamFromTable } from '@svc/frames';
@@ -60,6 +60,14 @@ test.each([
     expect(await filesInLog()).toEqual(logOf(first, last, checkpoints));
   },
 );
+
+test('files of others with the names of later checkpoints hide none of ours', async () => {
+  await change(1);
+  for (const number of [998, 999]) await writeFile(join(log, checkpoint(number)), 'no Parquet');
+  await change(99);
+  expect(await filesInLog()).toEqual([...logOf(63, 99, [63, 95]), checkpoint(998), checkpoint(999)].toSorted());
+  expect(await lastCheckpoint()).toMatchObject({ version: 95 });
+});
 
 test('a change of the expiry counts', async () => {
   const store = await fixture.open();

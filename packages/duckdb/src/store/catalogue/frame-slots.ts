@@ -151,7 +151,7 @@ export function currentOf({ slots }: TenantSlots): StoredFrame[] {
 }
 
 /** No other entry gets the tag of one that was removed: file times are at most some milliseconds coarse. */
-const MIN_ENTRY_AGE_MS = 100;
+const MIN_ENTRY_AGE_MS = 20;
 
 /** The log of a slot. It remembers its newest entry, with the names of all columns: too much for the slots of many frames. */
 export function logOf({ tenant, path, known }: Slot): FrameLog<FrameState> {

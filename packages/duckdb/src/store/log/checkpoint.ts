@@ -61,9 +61,10 @@ export async function trimLog(slot: Slot, { files, onProblem, inTurn }: TrimOpti
     const checkpoint = await stageCheckpoint(slot, files, unfinished).catch(report);
     if (!checkpoint) return;
     await inTurn(async () => {
-      if (!(await placeCheckpoint(slot, checkpoint).catch(report))) return;
+      const newest = await placeCheckpoint(slot, checkpoint).catch(report);
+      if (!newest) return;
       slot.isReported = false;
-      const names = checkpointsIn(slot);
+      const names = checkpointsIn(slot, newest);
       const start = names.at(-2);
       if (start === undefined) return;
       await logOf(slot).trim(CHECKPOINT_EVERY, Number.parseInt(start, 10));
@@ -86,10 +87,10 @@ export function isCheckpointDue({ path, known }: Slot): boolean {
 
 const CHECKPOINT = /^[0-9]{20}\.checkpoint\.parquet$/;
 
-/** The names of the checkpoints of a log, the oldest first. */
-function checkpointsIn({ path }: Slot): readonly string[] {
+/** The names of the checkpoints of a log, the oldest first. One beyond the newest entry is not ours. */
+function checkpointsIn({ path }: Slot, newest: NumberedEntry<FrameState>): readonly string[] {
   return namesIn(join(path, LOG_FOLDER))
-    .filter((name) => CHECKPOINT.test(name))
+    .filter((name) => CHECKPOINT.test(name) && name <= checkpointName(newest.number))
     .toSorted();
 }
 
@@ -117,19 +118,22 @@ async function stageCheckpoint(
   return { path, entry, size: actions.length };
 }
 
-/** Returns false if the log is another one by now: the frame was dropped, and put again. */
-async function placeCheckpoint(slot: Slot, { path, entry, size }: StagedCheckpoint): Promise<boolean> {
+/** Returns the newest entry. Undefined: the log is another one by now, as the frame was dropped and put again. */
+async function placeCheckpoint(
+  slot: Slot,
+  { path, entry, size }: StagedCheckpoint,
+): Promise<NumberedEntry<FrameState> | undefined> {
   const newest = await logOf(slot).newest();
-  if (newest?.id !== entry.id && !newest?.recent.includes(entry.id)) return false;
+  if (newest === undefined || (newest.id !== entry.id && !newest.recent.includes(entry.id))) return undefined;
   const name = checkpointName(entry.number);
   await slot.tenant.objects.create(keyOf(slot.path, name), { path });
   // Another process may have written a later one.
-  if (checkpointsIn(slot).at(-1) !== name) return true;
+  if (checkpointsIn(slot, newest).at(-1) !== name) return newest;
   const log = join(slot.path, LOG_FOLDER);
   const last = JSON.stringify({ version: entry.number, size });
   await writeWhole(log, LAST_CHECKPOINT, `${LAST_CHECKPOINT}.${randomBytes(8).toString('hex')}${UNFINISHED}`, last);
   await syncDirectory(log);
-  return true;
+  return newest;
 }
 
 /**
