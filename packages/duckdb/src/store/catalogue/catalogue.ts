@@ -9,7 +9,6 @@ import { onceAtATime, unlinkIfThere } from '@svc/objects/internal';
 import { schemaFromText } from '../../types/stored-types.ts';
 import { isCheckpointDue, trimLog } from '../log/checkpoint.ts';
 import type { FrameMove, FrameState } from '../log/frame-entry.ts';
-import type { NumberedEntry } from '../log/frame-log.ts';
 import { BackgroundChanges } from './background-changes.ts';
 import { isFolder, listTenant } from './frame-folders.ts';
 import { tenantOfFolder } from './frame-names.ts';
@@ -224,6 +223,7 @@ export class Catalogue implements Changes {
     const slot = this.#slotOf(frame);
     if (slot.current !== frame) throw new ChangedByOthers();
     const version = this.#options.versions.next(frame.version);
+    const { from } = slot.known ?? {};
     try {
       await this.#append(
         slot,
@@ -232,8 +232,7 @@ export class Catalogue implements Changes {
       );
     } catch (error) {
       // Without a byte for an entry, the folder can still be renamed, unless it is in use.
-      const isUsed = frame.readers > 0 || slot.left.size > 0 || slot.base?.from !== undefined;
-      if (!isFullDisk(error) || isUsed) throw error;
+      if (!isFullDisk(error) || frame.readers > 0 || slot.left.size > 0 || from) throw error;
       await removeFolder(slot);
       removeSlot(slot);
       this.#forget(slot, frame);
@@ -350,7 +349,7 @@ export class Catalogue implements Changes {
     }
   }
 
-  /** Makes what is known of a slot now what its change builds on. */
+  /** Finds out what a change of a slot builds on. */
   async #prepare(slot: Slot): Promise<void> {
     if (!isListed(slot)) slot.tenant.slots.set(slot.key, slot);
     if (slot.known === undefined && isTaken(slot)) slot.known = knownOf(undefined);
@@ -359,7 +358,6 @@ export class Catalogue implements Changes {
     // The next entry does not say where the frame came from: the log of the other handle must say before that it has left.
     // Reading that completes the move.
     if (known?.from) await this.#know(slotOf(tenant, known.from.handle));
-    slot.base = known;
   }
 
   /**
@@ -375,25 +373,23 @@ export class Catalogue implements Changes {
       // The log of the other handle says if a frame on its way has arrived.
       const isSame = known?.seen && !known.moving && (await logOf(slot).isAt(known.seen));
       if (isSame && slot.known === known) return;
-      // What others began may be older than this call.
-      const running = slot.writing ?? slot.reading;
-      if (running) await running;
-      else {
+      if (slot.reading === undefined) {
         const reading = this.#read(slot).finally(() => (slot.reading = undefined));
         slot.reading = reading.catch(() => {});
-        if (await reading) return;
+        return reading;
       }
+      // It began before this call, so it may have missed a change.
+      await slot.reading;
     }
   }
 
-  /** Reads the newest entry of a slot, and makes its frame the current one. Returns false if a change was faster. */
-  async #read(slot: Slot): Promise<boolean> {
+  /** Reads the newest entry of a slot, and makes its frame the current one. */
+  async #read(slot: Slot): Promise<void> {
     const { isReadOnly } = this.#options;
     const { known: before, current } = slot;
     const newest = await readSlot(slot, isReadOnly);
     // With many columns, each of these steps takes milliseconds.
     await createYield()();
-    if (slot.known !== before || slot.writing) return false;
     const known = knownOf(newest);
     slot.isReported = false;
     const frame = newest && this.#frameOf(slot, newest.state);
@@ -409,16 +405,16 @@ export class Catalogue implements Changes {
       const isSame = newest?.number === (before?.seen?.number ?? -1) + 1 && newest.state.isSame === true;
       this.#retire(slot, current, frame && { successor: frame, isSame });
     }
-    if (isReadOnly || isDamaged(frame)) return true;
+    if (isReadOnly || isDamaged(frame)) return;
     // If that fails, it is not begun again here: the next removal of expired frames tries it.
-    if (frame && frame !== current && !this.#isThere(frame)) this.#begin(slot, () => this.#dropExpired(frame));
-    else if (frame) this.#trimLater(slot);
+    if (frame && frame !== current && !this.#isThere(frame)) {
+      this.#background.begin(refOf(slot), () => this.#dropExpired(frame));
+    } else if (frame) this.#trimLater(slot);
     // Changes that an earlier process did not complete may have left parts.
     if (!slot.isSwept) slot.isSwept = unneededFiles(slot, neededFiles(slot)).length === 0;
     // It may also have died before there was a log, or after it.
     const isLeft = frame === undefined && existsSync(slot.path);
     if (isLeft || !slot.isSwept) this.#cleanLater(slot);
-    return true;
   }
 
   /** The frame of a state: the same one as before if only its expiry has changed. */
@@ -474,11 +470,6 @@ export class Catalogue implements Changes {
     else this.#expiring.add(frame);
   }
 
-  /** Starts background work on a slot. */
-  #begin(slot: Slot, work: (slot: Slot) => Promise<void>): void {
-    this.#background.begin(refOf(slot), () => work(this.#slotOf(refOf(slot))));
-  }
-
   /** Starts to remove the files that a slot does not need. */
   #cleanLater(slot: Slot): void {
     this.#background.beginOnce(slot.path, refOf(slot), () => this.#clean(this.#slotOf(refOf(slot))));
@@ -495,21 +486,15 @@ export class Catalogue implements Changes {
     next: (now: FrameState | undefined) => FrameState | undefined,
     take: () => void,
   ): Promise<void> {
-    const work = appendTo(slot, next).then((entry: NumberedEntry<FrameState>) => {
-      slot.known = slot.base = knownOf(entry);
+    try {
+      slot.known = knownOf(await appendTo(slot, next));
       take();
       this.#trimLater(slot);
-    });
-    slot.writing = work.catch(() => {});
-    try {
-      await work;
     } catch (error) {
       // It may have succeeded. The next read finds out, and also which parts are needed.
       slot.known = undefined;
       slot.isSwept = false;
       throw error;
-    } finally {
-      slot.writing = undefined;
     }
   }
 

@@ -65,7 +65,7 @@ test('the end of a move does not take the place of a frame that was put meanwhil
 
 test('a folder with the name of the next entry is an error at once', async () => {
   await put(source, stateOf('source', V1));
-  source.base = knownOf(await readSlot(source, false));
+  source.known = knownOf(await readSlot(source, false));
   await mkdir(entryFile(source, 1));
   await expect(appendTo(source, () => stateOf('source', V2))).rejects.toMatchObject({
     code: 'unavailable',

@@ -54,12 +54,8 @@ export interface Slot {
   readonly path: string;
   /** Undefined: the log was not read yet, or it is not known if a change succeeded. */
   known: KnownEntry | undefined;
-  /** What the running change of the handle builds on. */
-  base: KnownEntry | undefined;
   /** Set while the log is read. */
   reading: Promise<unknown> | undefined;
-  /** Set while an entry is written and what is known of it is not up to date. */
-  writing: Promise<unknown> | undefined;
   current: StoredFrame | undefined;
   /** Replaced or dropped versions. Their files are removed when they have no readers. */
   readonly left: Set<StoredFrame>;
@@ -105,9 +101,7 @@ export function slotOf(tenant: TenantSlots, handle: string): Slot {
     key,
     path: join(tenant.folder.path, folderOfHandle(key)),
     known: undefined,
-    base: undefined,
     reading: undefined,
-    writing: undefined,
     current: undefined,
     left: new Set(),
     isSwept: false,
@@ -214,14 +208,13 @@ export function withoutRows({ handle, table }: FrameState, version: string): Fra
 }
 
 /**
- * Makes the next state of a slot durable. Fails with `ChangedByOthers` if its newest entry is not the one that the change
- * builds on. If it is not known whether it succeeded, it is `unavailable`, and what the state names must stay.
+ * Makes the next state of a slot durable. Fails with `ChangedByOthers` if its newest entry is not the one that is known. If it is not known whether it succeeded, it is `unavailable`, and what the state names must stay.
  */
 export async function appendTo(
   slot: Slot,
   next: (now: FrameState | undefined) => FrameState | undefined,
 ): Promise<NumberedEntry<FrameState>> {
-  const { seen } = slot.base ?? {};
+  const { seen } = slot.known ?? {};
   try {
     const entry = await logOf(slot).change(async (now, newest) => {
       if (newest?.number !== seen?.number || newest?.tag !== seen?.tag) throw new ChangedByOthers();
@@ -242,7 +235,7 @@ class UnknownChange extends ServiceError {
   }
 }
 
-/** The newest entry is not the one that a change builds on: the change has to run again. */
+/** The newest entry is not the known one, on which a change builds: the change has to run again. */
 export class ChangedByOthers extends Error {
   override readonly name = 'ChangedByOthers';
 }

@@ -70,8 +70,8 @@ async function takeOverFrame(
   const slot = slotOf(tenant, handle);
   try {
     checkFolder(slot);
-    slot.base = knownOf(await readSlot(slot, false));
-    if (slot.base.version >= version) return true;
+    slot.known = knownOf(await readSlot(slot, false));
+    if (slot.known.version >= version) return true;
     const { parts, schema } = await manifestOf(tenant, name, files);
     const staged = parts.map(({ path: from, size }) => ({ from, size }));
     const rows = { schema, parts: storedParts(await placeParts(slot, version, staged)) };
