@@ -143,6 +143,21 @@ describe.each(FRAMES)('a frame of %s', (_kind, put, rows) => {
   );
 });
 
+test.each<[string, (store: Store) => Promise<unknown>]>([
+  ['expire', (store) => store.expire(a, 60)],
+  ['append', (store) => store.append(a, longFrame(1, { start: 1 }))],
+  ['put', (store) => store.put(a, longFrame(1))],
+  ['rename', (store) => rename(store, 'c')],
+  ['drop', (store) => store.drop(a)],
+])('a frame can be changed by %s after a refused rename to the name of a file', async (_, change) => {
+  const store = await fixture.open();
+  await store.put(a, longFrame(1));
+  await writeFile(join(fixture.folder, 'b'), '');
+  await expect(rename(store)).rejects.toMatchObject({ code: 'unavailable' });
+  expect(await rowsOf(store, a)).toHaveLength(1);
+  expect(await change(store)).toBeTruthy();
+});
+
 /** Makes one flush of a directory fail: the first one has number 1. The result ends that, and returns true if it has failed. */
 async function failFlush(number: number): Promise<() => boolean> {
   const directory = await open(fixture.folder);
