@@ -9,7 +9,6 @@ import { onceAtATime, unlinkIfThere } from '@svc/objects/internal';
 import { schemaFromText } from '../../types/stored-types.ts';
 import { isCheckpointDue, trimLog } from '../log/checkpoint.ts';
 import type { FrameMove, FrameState } from '../log/frame-entry.ts';
-import { BackgroundChanges } from './background-changes.ts';
 import { isFolder, listTenant } from './frame-folders.ts';
 import { tenantOfFolder } from './frame-names.ts';
 import {
@@ -45,7 +44,7 @@ import {
 } from './frame-slots.ts';
 import { findNotTakenOver, takeOver } from './format-1/take-over.ts';
 import type { FrameVersions } from './frame-versions.ts';
-import { type Changes, createChanges } from './changes.ts';
+import { BackgroundChanges, type Changes, createChanges } from './changes.ts';
 import {
   contentsOfParts,
   isExpired,
