@@ -37,12 +37,18 @@ import {
   UNFINISHED,
 } from './objects.ts';
 
+/** Options of `createDirectoryObjects`. */
+export interface DirectoryObjectsOptions {
+  /** Returns the path of a new file on the same file system, in which an object begins. Default: beside the object. */
+  readonly newFile?: () => Promise<string>;
+}
+
 /**
  * The objects of a directory, which any number of processes may use at once. `link(2)` fails if the name exists: it makes a
  * flushed file the object in one step. The file system must have hard links, and show to everyone at once what one has done.
  * NFS does that only if it is mounted with `lookupcache=none,actimeo=0`: otherwise its clients answer from what they remember.
  */
-export function createDirectoryObjects(root: string): Objects {
+export function createDirectoryObjects(root: string, { newFile }: DirectoryObjectsOptions = {}): Objects {
   const flush = createFlush();
   const flushNames = createNameFlush(root, flush);
 
@@ -83,7 +89,7 @@ export function createDirectoryObjects(root: string): Objects {
       const target = pathOf(root, key);
       signal?.throwIfAborted();
       if (isFile(body)) return place(body.path, key);
-      const unfinished = `${target}.${randomBytes(8).toString('hex')}${UNFINISHED}`;
+      const unfinished = (await newFile?.()) ?? `${target}.${randomBytes(8).toString('hex')}${UNFINISHED}`;
       try {
         await inFolder(root, dirname(target), () => writeFlushed(unfinished, body));
         signal?.throwIfAborted();

@@ -10,7 +10,7 @@
  * await readObject(objects, 'log/00000000000000000000.json', 1024); // { tag, bytes }
  * ```
  */
-export { createDirectoryObjects } from './directory-objects.ts';
+export { createDirectoryObjects, type DirectoryObjectsOptions } from './directory-objects.ts';
 export { createMemoryObjects } from './memory-objects.ts';
 export {
   type FileBody,

@@ -102,7 +102,7 @@ export function createStatement(parts: StatementParts): Statement {
   }
 
   /** Sends the frames in messages of a bounded size, except those of the last message: it returns them. */
-  async function sendFrames([home = '']: readonly string[]): Promise<FramesPart> {
+  async function sendFrames(): Promise<FramesPart> {
     const pause = createYield();
     let part: FramesPart = { views: [], catalogue: [] };
     let size = 0;
@@ -116,7 +116,7 @@ export function createStatement(parts: StatementParts): Statement {
       await pause();
     }
     for (const [i, frame] of pins.entries()) {
-      const view = viewOf(frame, home, used && { frame: i, used });
+      const view = viewOf(frame, store.home, used && { frame: i, used });
       part.views.push(view);
       await added(view.sql.length);
     }
@@ -144,12 +144,12 @@ export function createStatement(parts: StatementParts): Statement {
     async prepare(params) {
       // With thousands of columns, this and the plan take milliseconds each.
       await createYield()();
-      const directories = store.directories(tenant);
-      const rest = await sendFrames(directories);
+      const rest = await sendFrames();
       return child.call(
         {
           op: 'prepare',
-          directories,
+          home: store.home,
+          directories: store.directories(tenant),
           views: rest.views,
           ...(catalogue && { catalogue: rest.catalogue }),
           ...(params && { params }),

@@ -221,7 +221,7 @@ export async function* verifyFrames(
 
   const { current } = await catalogue.needed();
   for (const { tenant, handle, failure } of catalogue.notTakenOver()) {
-    yield { tenant, handle, path: catalogue.folderOf(tenant).path, state: 'damaged', cause: failure };
+    yield { tenant, handle, path: catalogue.pathOf(tenant), state: 'damaged', cause: failure };
   }
   for (const frame of current) {
     signal?.throwIfAborted();

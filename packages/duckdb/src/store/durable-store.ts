@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { type Decoders, FILE_FORMATS, type FrameRef, type Store, type StoreFault, UPLOAD_FORMATS } from '@svc/frames';
 import { createWriteReservations } from '@svc/frames/store';
 import { createCacheBudget } from '@svc/frames/streams';
-import { freeDiskBytes } from '@svc/objects/internal';
+import { freeDiskBytes, makeDirectory } from '@svc/objects/internal';
 import { type DirectoryLock, lockDirectory, type LockTimes } from '../disk/directory-lock.ts';
 import { type LaterDirectory, planPrivateDirectory } from '../disk/private-directory.ts';
 import { createUnnamedFiles } from '../disk/unnamed-files.ts';
@@ -15,7 +15,7 @@ import { checkFormat, endTakeOver, markFormat } from './catalogue/directory-form
 import { createFrameVersions } from './catalogue/frame-versions.ts';
 import type { StoreProblem } from './catalogue/store-problem.ts';
 import { infoOf, type StoredFrame } from './catalogue/stored-frame.ts';
-import { createTenantFolder, type TenantFolder } from './catalogue/tenant-folder.ts';
+import { createTenantFolder, planOwnDirectory } from './catalogue/tenant-folder.ts';
 import { dropFrame, expireFrame, renameFrame } from './change-frames.ts';
 import { createSqlFrames, type SqlFrames } from './sql-frames.ts';
 import { createDamagedFrames, createWriteHealth, MAX_FAULTS } from './store-health.ts';
@@ -120,24 +120,27 @@ export async function createDurableStore(options: DurableStoreOptions): Promise<
   const { directory, isReadOnly = false, lockTimes } = options;
   await checkFormat(directory);
   if (isReadOnly) return createReader(options);
-  await createTenantFolder(directory).prepare();
+  await makeDirectory(directory);
   const lock = await lockDirectory(directory, lockTimes);
   try {
     await markFormat(directory);
-    const parts = await createParts(options, lock);
+    // SQL uses relative paths between directories: they break across symbolic links.
+    const own = planOwnDirectory(await realpath(directory));
+    const parts = await createParts(options, own, lock);
     await endTakeOver(directory);
-    return storeOf(parts, options, () => releaseLock(lock, options));
+    return storeOf(parts, options, () => release([own.remove(), lock.release()], options));
   } catch (error) {
     await lock.release();
     throw error;
   }
 }
 
-/** A read-only disk must not keep the server from stopping: the next start detects the stale lock. */
-async function releaseLock(lock: DirectoryLock, { onProblem }: DurableStoreOptions): Promise<void> {
-  await lock.release().catch((cause: unknown) => {
-    onProblem?.({ kind: 'not_released', tenant: '', handle: '', cause });
-  });
+/** A read-only disk must not keep the server from stopping: the next start detects what is left. */
+async function release(releases: readonly Promise<void>[], { onProblem }: DurableStoreOptions): Promise<void> {
+  const failed = (await Promise.allSettled(releases)).find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') {
+    onProblem?.({ kind: 'not_released', tenant: '', handle: '', cause: failed.reason });
+  }
 }
 
 function faultOf({ tenant, handle, failure }: ReturnType<Catalogue['notTakenOver']>[number]): StoreFault {
@@ -147,14 +150,14 @@ function faultOf({ tenant, handle, failure }: ReturnType<Catalogue['notTakenOver
 /** Opens a store for reading only. Files it has to write go into a private directory. */
 async function createReader(options: DurableStoreOptions): Promise<DurableStore> {
   const temporary = tmpdir();
-  const copies = planPrivateDirectory(await realpath(temporary).catch(() => temporary));
-  return storeOf(await createParts(options, undefined, copies), options, () => copies.remove());
+  const own = planPrivateDirectory(await realpath(temporary).catch(() => temporary));
+  return storeOf(await createParts(options, own), options, () => own.remove());
 }
 
 async function createParts(
   options: DurableStoreOptions,
-  lock: DirectoryLock | undefined,
-  copyDirectory?: LaterDirectory,
+  own: LaterDirectory,
+  lock?: DirectoryLock,
 ): Promise<StoreParts> {
   // SQL uses relative paths between directories: they break across symbolic links.
   const directory = await realpath(options.directory).catch(() => options.directory);
@@ -184,7 +187,7 @@ async function createParts(
     conversion: { files, decoders, maxBytes: options.maxDecompressedBytes },
     budget,
     read: (frame, contents) => reader.read(frame, contents, {}),
-    newPath: ({ tenant }) => newCopyPath(catalogue.folderOf(tenant), copyDirectory),
+    newPath: ({ tenant }) => catalogue.folderOf(tenant).newFile(),
   });
   const onLeave: CatalogueOptions['onLeave'] = (frame, { successor, isSame = false } = {}) => {
     for (const tier of [hot, disk]) {
@@ -200,6 +203,7 @@ async function createParts(
   const checkLock = async (): Promise<void> => lock?.check();
   const catalogue = new Catalogue({
     directory,
+    own,
     isReadOnly,
     versions,
     files,
@@ -234,7 +238,6 @@ async function createParts(
     warmer: createFrameWarmer({ reader, files, unnamed, hot, disk, catalogue }),
     copies,
     encoded,
-    copyDirectory: copyDirectory?.path,
     catalogue,
     foreign,
     describing: createDescribeQueue({ catalogue, foreign, reader, onProblem }),
@@ -242,17 +245,12 @@ async function createParts(
     now,
     checkLock,
     reservations: createWriteReservations((tenant) => sizesOf(catalogue, tenant)),
-    health: createWriteHealth({ folderOf: (tenant) => catalogue.folderOf(tenant), lockFailure: () => lock?.failure }),
+    health: createWriteHealth({
+      folderOf: (tenant) => createTenantFolder(catalogue.pathOf(tenant)),
+      lockFailure: () => lock?.failure,
+    }),
     isReadOnly,
   };
-}
-
-/** Next to the frames, where the next start sweeps leftovers, or in another directory. */
-async function newCopyPath(ownFolder: TenantFolder, copyDirectory: LaterDirectory | undefined): Promise<string> {
-  await copyDirectory?.make();
-  const folder = copyDirectory ? createTenantFolder(copyDirectory.path) : ownFolder;
-  await folder.prepare();
-  return folder.unfinishedPath();
 }
 
 function storeOf(

@@ -33,7 +33,7 @@ export async function putRows(
   await checkConditions(parts, ref, options);
   const reservation = await reserveWrite(parts, ref, 'put', options);
   try {
-    const received = { ...(await receiving(parts, ref, options)), reservation };
+    const received = { ...receiving(parts, ref, options), reservation };
     return await withReceived(source, received, (rows) => putReceived(parts, ref, rows, options, reservation));
   } finally {
     reservation.close();
@@ -100,15 +100,9 @@ export async function checkConditions(
   return frame;
 }
 
-/** Prepares the folder of a tenant for an upload. The folder exists if the frame does. */
-export async function receiving(
-  { catalogue, decoders }: StoreParts,
-  ref: FrameRef,
-  options: PutOptions,
-  before?: StoredFrame,
-): Promise<Receiving> {
+/** Where and how an upload is received. */
+export function receiving({ catalogue, decoders }: StoreParts, ref: FrameRef, options: PutOptions): Receiving {
   const folder = catalogue.folderOf(ref.tenant);
-  if (before === undefined) await folder.prepare();
   return { decoders, folder, signal: options.signal, origin: options.origin };
 }
 
@@ -140,7 +134,7 @@ export async function stageRows(
   { context: { signal, origin }, filling, reservation }: Stage,
 ): Promise<StagedRows> {
   signal?.throwIfAborted();
-  const path = folder.unfinishedPath();
+  const path = await folder.newFile();
   const tapped = 'kind' in rows ? undefined : tapBatches(rows, filling, signal);
   const write = (stop: AbortSignal | undefined): Promise<WrittenFile> => {
     const options = { ...compression, ...(stop && { signal: stop }), ...(origin && { origin }) };

@@ -78,7 +78,7 @@ async function withFile<T>(
   work: (rows: ReceivedRows) => Promise<T>,
 ): Promise<T> {
   const { folder, signal, reservation } = receiving;
-  const path = folder.unfinishedPath();
+  const path = await folder.newFile();
   const body = source.format === 'csv' ? csvText(source.body, source.options ?? {}) : source.body;
   const file = createIncomingFile(reservation?.isLimited === true ? counted(body, reservation) : body, path, {
     signal,

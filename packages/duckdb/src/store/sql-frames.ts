@@ -26,15 +26,15 @@ export interface SqlFrames extends PinnableFrames {
   pin(options: PinOptions): Promise<PinnedSource | undefined>;
   /** The readable frames of a tenant, sorted by handle. */
   describeAll(tenant: string): Promise<readonly DescribedFrame[]>;
-  /**
-   * All directories with files of a tenant's pinned frames. The first one exists whenever the tenant has a frame.
-   */
+  /** Paths in SQL are relative to this directory. */
+  readonly home: string;
+  /** All directories with files of a tenant's pinned frames. */
   directories(tenant: string): readonly string[];
 }
 
 /** The frames of a store as files for SQL. */
 export function createSqlFrames(parts: StoreParts): SqlFrames {
-  const { catalogue, foreign, reader, describing, copies, directory, hasTenants, copyDirectory } = parts;
+  const { catalogue, foreign, reader, describing, copies, directory, hasTenants } = parts;
 
   /** SQL names are case-insensitive, and so are the handles of one tenant. */
   async function handleOf(tenant: string, name: string): Promise<Handle | undefined> {
@@ -47,6 +47,7 @@ export function createSqlFrames(parts: StoreParts): SqlFrames {
   }
 
   return {
+    home: directory,
     async pin({ tenant, name }) {
       const handle = await handleOf(tenant, name);
       const found = handle && (await acquireFrame(parts, { tenant, handle }));
@@ -85,10 +86,6 @@ export function createSqlFrames(parts: StoreParts): SqlFrames {
       const known = await describeFrames(parts, tenant);
       return known.map(({ frame, contents }) => ({ handle: frame.handle, info: contents }));
     },
-    // The directory first: the tenant's folder in it does not exist before the first put.
-    directories: (tenant) => [
-      ...sqlFoldersOfTenant(directory, tenant, hasTenants).toReversed(),
-      ...(copyDirectory === undefined ? [] : [copyDirectory]),
-    ],
+    directories: (tenant) => [catalogue.folderOf(tenant).path, ...sqlFoldersOfTenant(directory, tenant, hasTenants)],
   };
 }

@@ -16,7 +16,7 @@ beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'write-health-'));
   lockFailure = undefined;
   prepare = async () => {};
-  const folder: TenantFolder = { ...createTenantFolder(directory), prepare: () => prepare() };
+  const folder: TenantFolder = createTenantFolder(directory, () => prepare());
   health = createWriteHealth({ folderOf: () => folder, lockFailure: () => lockFailure });
 });
 

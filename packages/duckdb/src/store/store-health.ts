@@ -86,8 +86,7 @@ function isOfDisk(error: unknown): boolean {
 
 /** Writes and removes a file. If it stays, the next start sweeps it. */
 async function writeProbe(folder: TenantFolder): Promise<void> {
-  await folder.prepare();
-  const path = folder.unfinishedPath();
+  const path = await folder.newFile();
   try {
     const file = await open(path, 'wx');
     try {

@@ -35,8 +35,6 @@ export interface StoreParts {
   readonly copies: ParquetCopies;
   /** Frames as files, for clients with range requests. */
   readonly encoded: EncodedFiles;
-  /** The directory of the copies, if they are not next to the frames. */
-  readonly copyDirectory: string | undefined;
   /** What the writes in progress are going to store. */
   readonly reservations: WriteReservations;
   /** Keeps the number of parts of each frame small. */

@@ -1,6 +1,6 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FrameInfo, type FrameRef, type ListOptions, parseHandle, type Store } from '@svc/frames';
 import { readRows } from '@svc/frames/testing';
@@ -16,9 +16,11 @@ export interface StoreFixture {
   open(options?: Partial<DurableStoreOptions>): Promise<DurableStore>;
   /**
    * The files of the default tenant. A part of a frame is `<folder>/<version>.parquet`, without its random digits; a frame
-   * without parts is `<folder>/`.
+   * without parts is `<folder>/`. Unfinished files of processes are among them.
    */
   names(): Promise<string[]>;
+  /** The paths of the unfinished files of the default tenant. */
+  unfinished(): Promise<string[]>;
   /** The paths of the parts of a frame. */
   parts(handle: string): Promise<string[]>;
   /** The path of the newest entry in the log of a frame. */
@@ -32,6 +34,13 @@ export async function createStoreFixture(files?: FrameFiles): Promise<StoreFixtu
   const directory = await mkdtemp(join(tmpdir(), 'durable-store-'));
   const folder = join(directory, 'default');
   const stores = new Set<Store>();
+
+  async function unfinished(): Promise<string[]> {
+    const processes = join(directory, '.processes');
+    const names = await readdir(processes, { recursive: true }).catch(() => []);
+    return names.filter((name) => /\/default\/\.tmp-[^/]*$/.test(name)).map((name) => join(processes, name));
+  }
+
   return {
     directory,
     folder,
@@ -46,15 +55,17 @@ export async function createStoreFixture(files?: FrameFiles): Promise<StoreFixtu
         },
       };
     },
+    unfinished,
     async names() {
-      const entries = await readdir(folder, { withFileTypes: true });
+      const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
       const names = entries.map(async (entry) => {
         if (!entry.isDirectory()) return [entry.name];
         const inside = (await readdir(join(folder, entry.name))).filter((name) => name !== '_delta_log');
         const parts = inside.map((name) => `${entry.name}/${name.replace(/-[0-9a-f]{8}(?=\.parquet$)/, '')}`);
         return parts.length > 0 ? parts : [`${entry.name}/`];
       });
-      return (await Promise.all(names)).flat().toSorted();
+      const own = (await unfinished()).map((path) => basename(path));
+      return [...(await Promise.all(names)).flat(), ...own].toSorted();
     },
     async parts(handle) {
       const names = await readdir(join(folder, handle));

@@ -206,7 +206,9 @@ export type SqlRequest =
   | { readonly op: 'frames'; readonly views: readonly SqlView[]; readonly catalogue: readonly CatalogueFrame[] }
   | {
       readonly op: 'prepare';
-      /** The only directories the child may read; they never change. Paths in views are relative to the first. */
+      /** Paths in views are relative to this directory. */
+      readonly home: string;
+      /** The only directories the child may read; they never change. */
       readonly directories: readonly string[];
       /** The views not sent before. */
       readonly views: readonly SqlView[];

@@ -1,4 +1,4 @@
-import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDecoders } from '@svc/frames';
@@ -26,8 +26,8 @@ const leave = (handle: string, rows: number): Promise<void> =>
 
 /** The sizes of the copies. */
 async function copySizes(): Promise<number[]> {
-  const names = (await readdir(fixture.folder)).filter((name) => name.startsWith('.tmp-'));
-  return Promise.all(names.map(async (name) => (await stat(join(fixture.folder, name))).size));
+  const paths = await fixture.unfinished();
+  return Promise.all(paths.map(async (path) => (await stat(path)).size));
 }
 
 test(

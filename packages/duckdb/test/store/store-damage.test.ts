@@ -43,7 +43,9 @@ function createEngine(): Engine {
       pin: (options) => store.pin(options),
       handles: (tenant) => store.handles(tenant),
       describeAll: (tenant) => store.describeAll(tenant),
-      directories: (tenant) => store.directories(tenant),
+      home: fixture.directory,
+      // Each store has files of its own in there.
+      directories: () => [fixture.directory],
     },
     tempDirectory: tmpdir(),
     maxConcurrent: 1,

@@ -33,8 +33,8 @@ function noise(rows: number, batches = 1): FrameStream {
 
 /** The bytes of the files with rows, also unfinished ones. */
 async function bytesOnDisk(): Promise<number> {
-  const entries = await readdir(fixture.folder, { recursive: true, withFileTypes: true });
-  const withRows = entries.filter((entry) => entry.isFile() && !entry.name.endsWith('.json'));
+  const entries = await readdir(fixture.directory, { recursive: true, withFileTypes: true });
+  const withRows = entries.filter(({ name }) => name.endsWith('.parquet') || name.startsWith('.tmp-'));
   const sizes = await Promise.all(
     withRows.map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).size),
   );

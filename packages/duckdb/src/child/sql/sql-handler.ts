@@ -77,7 +77,7 @@ export function createSqlHandler(settings: readonly string[], database: Promise<
       case 'prepare': {
         const all = joined(sent, { views: request.views, catalogue: request.catalogue ?? [] });
         sent = NONE_SENT;
-        await views.show(request.directories, all.views);
+        await views.show(request, all.views);
         if (request.catalogue !== undefined) {
           await views.hideOthers(all.views);
           await showCatalogue(all.catalogue);
@@ -178,9 +178,9 @@ function failureOf(error: unknown, shift: number): Error {
 interface FrameViews {
   /**
    * Makes frames visible to SQL under their names. From the first call on, only files in `directories` can be read; paths
-   * in views are relative to the first of them.
+   * in views are relative to `home`.
    */
-  show(directories: readonly string[], views: readonly SqlView[]): Promise<void>;
+  show(files: { home: string; directories: readonly string[] }, views: readonly SqlView[]): Promise<void>;
   /** Hides all other frames: a frame may have the name of a view of DuckDB, and the catalogue queries those by name. */
   hideOthers(views: readonly SqlView[]): Promise<void>;
 }
@@ -224,11 +224,9 @@ function createFrameViews(connection: DuckDBConnection): FrameViews {
       const wanted = new Set(views.map(({ name }) => name));
       for (const name of [...known.keys()].filter((one) => !wanted.has(one))) await drop(name);
     },
-    async show(directories, views) {
+    async show({ home, directories }, views) {
       await lock(directories);
-      const [home] = directories;
-      // A tenant without frames has no directory yet.
-      if (home !== undefined && views.length > 0) process.chdir(home);
+      if (views.length > 0) process.chdir(home);
       if (known.size + views.length > MAX_VIEWS) {
         for (const name of known.keys()) await drop(name);
       }

@@ -75,7 +75,7 @@ export function createAppends(parts: StoreParts): AppendRows {
     const schema = before && (await schemaOf(parts, before));
     const reservation = await reserveWrite(parts, ref, 'append', options);
     try {
-      const received = { ...(await receiving(parts, ref, options, before)), addedTo: schema, reservation };
+      const received = { ...receiving(parts, ref, options), addedTo: schema, reservation };
       return await withReceived(source, received, async (uploaded) => {
         // With thousands of columns, each of these steps takes milliseconds.
         const pause = createYield();

@@ -104,7 +104,7 @@ async function mergeRun(
   signal: AbortSignal,
 ): Promise<void> {
   const folder = catalogue.folderOf(frame.tenant);
-  const unfinishedPath = folder.unfinishedPath();
+  const unfinishedPath = await folder.newFile();
   const { schema } = await reader.describe(frame);
   try {
     const info = contentsOfParts(schema, run);

@@ -146,7 +146,7 @@ async function copyFrames(backup: Backup, directory: string): Promise<number> {
 }
 
 async function copyTenant(backup: Backup, tenant: TenantSlots, to: string): Promise<number> {
-  const { path } = tenant.folder;
+  const { path } = tenant;
   if ((await listTenant(path)).isOld) {
     await findNotTakenOver(backup.directory, tenant);
     for (const handle of tenant.notTakenOver.keys()) {

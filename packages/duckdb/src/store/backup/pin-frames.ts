@@ -48,7 +48,7 @@ export async function* pinFrames(
     // A frame may get the handle of a folder that had none when it was looked at, or of a new one. So all are looked at again
     // until two rounds have found nothing.
     for (let quiet = 0; quiet < 2; quiet += 1) {
-      const { keys } = await listTenant(tenant.folder.path);
+      const { keys } = await listTenant(tenant.path);
       for (const key of keys) {
         signal?.throwIfAborted();
         const pinned = done.has(key) ? undefined : await pin(slotOf(tenant, key));

@@ -56,7 +56,8 @@ import {
   type StoredFrame,
 } from './stored-frame.ts';
 import type { StoreProblem } from './store-problem.ts';
-import { forEachConcurrently, type TenantFolder } from './tenant-folder.ts';
+import { createOwnFolder, forEachConcurrently, type TenantFolder } from './tenant-folder.ts';
+import type { LaterDirectory } from '../../disk/private-directory.ts';
 import type { FrameFiles } from '../../files/frame-files.ts';
 import type { KeptContents } from '../frame-contents.ts';
 import { isFullDisk } from '../store-errors.ts';
@@ -64,6 +65,8 @@ import { isFullDisk } from '../store-errors.ts';
 /** Options of `Catalogue`. */
 export interface CatalogueOptions {
   readonly directory: string;
+  /** The private directory of this process. */
+  readonly own: LaterDirectory;
   readonly isReadOnly: boolean;
   readonly versions: FrameVersions;
   /** Describes the files of a directory of format 1, and writes checkpoints. */
@@ -114,12 +117,12 @@ export class Catalogue implements Changes {
       const name = tenantOfFolder(entry.name);
       if (name === undefined || !(await isFolder(entry, directory))) continue;
       const tenant = this.#tenantOf(name);
-      let { keys, unfinished, isOld } = await listTenant(tenant.folder.path);
+      let { keys, unfinished, isOld } = await listTenant(tenant.path);
       if (!isOld) tenant.notTakenOver.clear();
       else if (isReadOnly) await findNotTakenOver(directory, tenant);
       else {
         await takeOver(tenant, { files, onProblem });
-        ({ keys } = await listTenant(tenant.folder.path));
+        ({ keys } = await listTenant(tenant.path));
       }
       const pause = createYield();
       for (const key of keys) {
@@ -204,8 +207,14 @@ export class Catalogue implements Changes {
     return readVersion(this.#slotOf(frame), this.fileOf(frame), frame);
   }
 
+  /** The folder with the frames of a tenant. */
+  pathOf(tenant: string): string {
+    return this.#tenantOf(tenant).path;
+  }
+
+  /** Where new files of a tenant begin. */
   folderOf(tenant: string): TenantFolder {
-    return this.#tenantOf(tenant).folder;
+    return this.#tenantOf(tenant).own;
   }
 
   /** Returns a version that is greater than all others of the handle. */
@@ -323,8 +332,9 @@ export class Catalogue implements Changes {
 
   #tenantOf(name: string): TenantSlots {
     const known = this.#tenants.get(name);
+    const { directory, own } = this.#options;
     if (known) return known;
-    const tenant = createTenantSlots(this.#options.directory, name);
+    const tenant = createTenantSlots(directory, name, createOwnFolder(own, name));
     this.#tenants.set(name, tenant);
     return tenant;
   }

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import { createDirectoryObjects, type Objects, OutcomeUnknown } from '@svc/objects';
-import { hasCode, readSmallFile, syncDirectory, UNFINISHED } from '@svc/objects/internal';
+import { hasCode, makeDirectory, readSmallFile, syncDirectory, UNFINISHED } from '@svc/objects/internal';
 import { type FrameRef, type Handle, parseHandle } from '@svc/frames';
 import { createYield } from '@svc/frames/async';
 import type { FramePart } from '../../files/frame-files.ts';
@@ -31,12 +31,15 @@ import {
   pathsOf,
   type StoredFrame,
 } from './stored-frame.ts';
-import { createTenantFolder, type TenantFolder } from './tenant-folder.ts';
+import { createTenantFolder, type TenantFolder, unfinishedPath } from './tenant-folder.ts';
 
 /** A tenant, and the frames that its folder has. */
 export interface TenantSlots {
   readonly name: string;
-  readonly folder: TenantFolder;
+  /** The folder with its frames. */
+  readonly path: string;
+  /** Where this process begins new files. */
+  readonly own: TenantFolder;
   readonly objects: Objects;
   /** By handle in lower case: two handles of a tenant never differ only in case. */
   readonly slots: Map<string, Slot>;
@@ -77,14 +80,15 @@ export interface KnownEntry {
   readonly moving: FrameMove | undefined;
 }
 
-/** Creates the slots of a tenant, without reading its folder. */
-export function createTenantSlots(directory: string, name: string): TenantSlots {
+/** Creates the slots of a tenant, without reading its folder. `own`: only for reading, there need not be one. */
+export function createTenantSlots(directory: string, name: string, own?: TenantFolder): TenantSlots {
   const path = join(directory, folderOfTenant(name));
-  const objects = createDirectoryObjects(path);
+  const folder = own ?? createTenantFolder(path);
   return {
     name,
-    folder: createTenantFolder(path),
-    objects,
+    path,
+    own: folder,
+    objects: createDirectoryObjects(path, folder),
     slots: new Map(),
     notTakenOver: new Map(),
     sorted: undefined,
@@ -99,7 +103,7 @@ export function slotOf(tenant: TenantSlots, handle: string): Slot {
   return {
     tenant,
     key,
-    path: join(tenant.folder.path, folderOfHandle(key)),
+    path: join(tenant.path, folderOfHandle(key)),
     known: undefined,
     reading: undefined,
     current: undefined,
@@ -249,6 +253,7 @@ export async function placeParts(
   version: string,
   next: readonly NextPart[],
 ): Promise<readonly FramePart[]> {
+  if (slot.known?.seen === undefined) await makeDirectory(slot.tenant.path);
   // The names of the folders are flushed with the entry.
   await mkdir(join(slot.path, LOG_FOLDER), { recursive: true }).catch((error: unknown) => {
     throw hasCode(error, 'EEXIST') ? new NotAFolder(slot) : error;
@@ -258,7 +263,9 @@ export async function placeParts(
     if ('path' in part) parts.push(part);
     else {
       const path = join(slot.path, partFileName(version));
-      await link(part.from, path);
+      await link(part.from, path).catch((error: unknown) => {
+        throw hasCode(error, 'EXDEV') ? otherFileSystem(slot.tenant, error) : error;
+      });
       parts.push({ path, size: part.size });
     }
   }
@@ -295,6 +302,14 @@ export class NotAFolder extends ServiceError {
     const message = `The frame ${quoted(key)} cannot be stored: ${basename(path)} is not a folder with a log.`;
     super('unavailable', message, { hint: 'Use another handle, or ask the operator to move it away.' });
   }
+}
+
+function otherFileSystem({ name }: TenantSlots, cause: unknown): ServiceError {
+  const message = `The folder of the tenant ${quoted(name)} is on another file system than the directory around it.`;
+  return new ServiceError('unavailable', message, {
+    hint: 'Ask the operator to move it: all frames of a directory must be on one file system.',
+    cause,
+  });
 }
 
 /** The parts of a frame as its entry lists them. */
@@ -352,9 +367,10 @@ export async function removeLog({ tenant, path, known }: Slot): Promise<void> {
 
 /** Removes the folder of a frame at once, without a byte of space. Its name shows the next start that it is to go. */
 export async function removeFolder({ tenant, path }: Slot): Promise<void> {
-  const away = tenant.folder.unfinishedPath();
+  // Not among the files of this process: without space, they may have no folder.
+  const away = unfinishedPath(tenant.path);
   await rename(path, away);
-  await syncDirectory(tenant.folder.path);
+  await syncDirectory(tenant.path);
   await rm(away, { recursive: true, force: true });
 }
 

@@ -1,27 +1,66 @@
 import { randomBytes } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeDirectory, unlinkIfThere } from '@svc/objects/internal';
-import { unfinishedFileName } from './frame-names.ts';
+import { hasCode, makeDirectory, unlinkIfThere } from '@svc/objects/internal';
+import { type LaterDirectory, planPrivateDirectory } from '../../disk/private-directory.ts';
+import { folderOfTenant, unfinishedFileName } from './frame-names.ts';
 
-/** The folder of one tenant, in which new files begin. */
+/** A folder of one tenant, in which new files begin. */
 export interface TenantFolder {
   readonly path: string;
   /** Creates the folder if it does not exist. */
   prepare(): Promise<void>;
-  /** Returns the path for an unpublished file, which the next start sweeps. */
-  unfinishedPath(): string;
+  /** Returns the path for a new file, once the folder exists. */
+  newFile(): Promise<string>;
   /** Removes a file that was never published. */
   discard(path: string): Promise<void>;
 }
 
+/** The folder in a directory of frames with a private directory for each process that writes. */
+const PROCESSES_FOLDER = '.processes';
+
+/** Reserves the path of a private directory on the file system of a directory of frames. */
+export function planOwnDirectory(directory: string): LaterDirectory {
+  const parent = join(directory, PROCESSES_FOLDER);
+  const own = planPrivateDirectory(parent, '');
+  return {
+    ...own,
+    make: () =>
+      own.make().catch(async (error: unknown) => {
+        if (!hasCode(error, 'ENOENT')) throw error;
+        await makeDirectory(parent);
+        await own.make();
+      }),
+  };
+}
+
+/** The folder of a tenant in the private directory of this process. No other process looks there. */
+export function createOwnFolder(own: LaterDirectory, tenant: string): TenantFolder {
+  const path = join(own.path, folderOfTenant(tenant));
+  return createTenantFolder(path, async () => {
+    await own.make();
+    await mkdir(path).catch((error: unknown) => {
+      if (!hasCode(error, 'EEXIST')) throw error;
+    });
+  });
+}
+
 /** The folder at `path`. */
-export function createTenantFolder(path: string): TenantFolder {
+export function createTenantFolder(path: string, prepare = () => makeDirectory(path)): TenantFolder {
   return {
     path,
-    prepare: () => makeDirectory(path),
-    unfinishedPath: () => join(path, unfinishedFileName(randomBytes(12).toString('hex'))),
+    prepare,
+    async newFile() {
+      await prepare();
+      return unfinishedPath(path);
+    },
     discard: unlinkIfThere,
   };
+}
+
+/** Returns the path for a file in a folder that is not published. */
+export function unfinishedPath(folder: string): string {
+  return join(folder, unfinishedFileName(randomBytes(12).toString('hex')));
 }
 
 /** The number of concurrent file operations: more would only wait for the same few threads. */

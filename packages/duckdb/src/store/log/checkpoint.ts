@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { type FrameStream, streamFromTable } from '@svc/frames';
 import { createYield } from '@svc/frames/async';
 import { typeOf } from '@svc/frames/columns';
-import { syncDirectory, UNFINISHED, writeWhole } from '@svc/objects/internal';
+import { syncDirectory, writeWhole } from '@svc/objects/internal';
 import {
   Bool,
   DataType,
@@ -51,15 +50,14 @@ export interface TrimOptions {
  */
 export async function trimLog(slot: Slot, { files, onProblem, inTurn }: TrimOptions): Promise<void> {
   const { tenant, key, path } = slot;
-  const unfinished = tenant.folder.unfinishedPath();
   const report = (cause: unknown): false => {
     if (!slot.isReported) onProblem({ kind: 'no_checkpoint', tenant: tenant.name, handle: key, cause });
     slot.isReported = true;
     return false;
   };
+  const checkpoint = await stageCheckpoint(slot, files).catch(report);
+  if (!checkpoint) return;
   try {
-    const checkpoint = await stageCheckpoint(slot, files, unfinished).catch(report);
-    if (!checkpoint) return;
     await inTurn(async () => {
       const newest = await placeCheckpoint(slot, checkpoint).catch(report);
       if (!newest) return;
@@ -71,7 +69,7 @@ export async function trimLog(slot: Slot, { files, onProblem, inTurn }: TrimOpti
       await tenant.objects.remove(names.slice(0, -2).map((name) => keyOf(path, name)));
     });
   } finally {
-    await tenant.folder.discard(unfinished).catch(() => {});
+    await tenant.own.discard(checkpoint.path).catch(() => {});
   }
 }
 
@@ -106,14 +104,11 @@ interface StagedCheckpoint {
 }
 
 /** Writes a checkpoint, without a name that other programs look for. Undefined: the frame has been dropped. */
-async function stageCheckpoint(
-  slot: Slot,
-  files: TrimOptions['files'],
-  path: string,
-): Promise<StagedCheckpoint | undefined> {
+async function stageCheckpoint(slot: Slot, files: TrimOptions['files']): Promise<StagedCheckpoint | undefined> {
   const entry = await logOf(slot).newest();
   if (entry?.state.rows === undefined) return undefined;
   const actions = await actionsOf(entry.state, slot.current);
+  const path = await slot.tenant.own.newFile();
   await files.write(path, streamOf(actions), { compression: 'snappy' });
   return { path, entry, size: actions.length };
 }
@@ -131,7 +126,7 @@ async function placeCheckpoint(
   if (checkpointsIn(slot, newest).at(-1) !== name) return newest;
   const log = join(slot.path, LOG_FOLDER);
   const last = JSON.stringify({ version: entry.number, size });
-  await writeWhole(log, LAST_CHECKPOINT, `${LAST_CHECKPOINT}.${randomBytes(8).toString('hex')}${UNFINISHED}`, last);
+  await writeWhole(log, LAST_CHECKPOINT, relative(log, await slot.tenant.own.newFile()), last);
   await syncDirectory(log);
   return newest;
 }

@@ -37,8 +37,8 @@ export interface TakeOverOptions {
  * of its files is removed.
  */
 export async function takeOver(tenant: TenantSlots, options: TakeOverOptions): Promise<void> {
-  const { folder, name } = tenant;
-  const { handles, orphans, ambiguous } = await readOldFolder(folder.path);
+  const { path, name } = tenant;
+  const { handles, orphans, ambiguous } = await readOldFolder(path);
   for (const { handle } of ambiguous) {
     options.onProblem({
       kind: 'unreadable_expiry',
@@ -48,11 +48,11 @@ export async function takeOver(tenant: TenantSlots, options: TakeOverOptions): P
     });
   }
   await forEachConcurrently([...handles.values()], (files) => takeOverHandle(tenant, files, options));
-  await removeOld(folder.path, [], orphans, []);
+  await removeOld(path, [], orphans, []);
 }
 
 async function takeOverHandle(tenant: TenantSlots, files: OldHandle, options: TakeOverOptions): Promise<void> {
-  const { path } = tenant.folder;
+  const { path } = tenant;
   const { current, left, parts, tombstones } = files;
   if (current !== undefined && !(await takeOverFrame(tenant, current, files.expires, options))) return;
   const versions = current === undefined ? left : [...left, current];
@@ -89,7 +89,7 @@ async function takeOverFrame(
 /** Finds the frames that the takeover of a directory has left. Fails if the directory was not taken over. */
 export async function findNotTakenOver(directory: string, tenant: TenantSlots): Promise<void> {
   await checkTakenOver(directory);
-  const { handles } = await readOldFolder(tenant.folder.path);
+  const { handles } = await readOldFolder(tenant.path);
   tenant.notTakenOver.clear();
   for (const { current } of handles.values()) {
     if (current) keepFiles(slotOf(tenant, current.handle), notTakenOver(current.handle));
@@ -112,12 +112,12 @@ function notTakenOver(handle: string, cause?: unknown): ServiceError {
 
 /** The parts of a version, which is one file or has a manifest. */
 async function manifestOf(
-  { folder }: TenantSlots,
+  { path: folder }: TenantSlots,
   name: VersionName,
   files: TakeOverOptions['files'],
 ): Promise<ListedRows> {
-  if (name.isManifest) return readManifest(folder.path, name);
-  const path = versionPath(folder.path, name);
+  if (name.isManifest) return readManifest(folder, name);
+  const path = versionPath(folder, name);
   const [info] = await files.describe([{ kind: 'parquet', path, isOwn: true }]);
   if (info === undefined || info instanceof Error) throw info ?? new Error('The file was not described.');
   const { schema, rows, arrowBytes } = info;
