@@ -197,7 +197,6 @@ export async function* verifyFrames(
   const options = { again: true, ...(signal && { signal }) };
 
   async function verify(frame: StoredFrame): Promise<Omit<FrameVerdict, 'tenant' | 'handle'> | undefined> {
-    catalogue.acquire(frame);
     const own = catalogue.fileOf(frame);
     let path = own;
     try {
@@ -212,10 +211,8 @@ export async function* verifyFrames(
       signal?.throwIfAborted();
       const cause = error instanceof Error ? error.cause : error;
       if (isDamage(cause)) return { path, state: 'damaged', cause };
-      // The holder of the directory does not know about this reader, and may have removed the file meanwhile.
+      // Files that are not pinned may be removed meanwhile.
       return (await catalogue.find(frame)) === frame ? { path, state: 'unreadable', cause } : undefined;
-    } finally {
-      catalogue.release(frame);
     }
   }
 

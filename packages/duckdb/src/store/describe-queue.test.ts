@@ -9,7 +9,7 @@ function setup() {
   const begun: string[] = [];
   const ends = new Map<string, (contents: FrameContents) => void>();
   const queue: DescribeQueue = createDescribeQueue({
-    catalogue: { acquire() {}, release() {}, isCurrent: () => false },
+    catalogue: { acquire: async () => true, release() {}, isCurrent: () => false },
     foreign: { find: async () => undefined },
     reader: {
       describe: ({ handle }: StoredFrame) => {

@@ -55,7 +55,7 @@ export function createDescribeQueue({ catalogue, foreign, reader, onProblem }: D
 
   /** Describes a frame of a list. */
   async function describe(frame: StoredFrame): Promise<FrameContents | undefined> {
-    catalogue.acquire(frame);
+    await catalogue.acquire(frame, 'description');
     try {
       const contents = await reader.describe(frame);
       unreadable.delete(frame);

@@ -128,7 +128,7 @@ export async function createDurableStore(options: DurableStoreOptions): Promise<
     const own = planOwnDirectory(await realpath(directory));
     const parts = await createParts(options, own, lock);
     await endTakeOver(directory);
-    return storeOf(parts, options, () => release([own.remove(), lock.release()], options));
+    return storeOf(parts, options, () => releaseAll([own.remove(), lock.release()], options));
   } catch (error) {
     await lock.release();
     throw error;
@@ -136,7 +136,7 @@ export async function createDurableStore(options: DurableStoreOptions): Promise<
 }
 
 /** A read-only disk must not keep the server from stopping: the next start detects what is left. */
-async function release(releases: readonly Promise<void>[], { onProblem }: DurableStoreOptions): Promise<void> {
+async function releaseAll(releases: readonly Promise<void>[], { onProblem }: DurableStoreOptions): Promise<void> {
   const failed = (await Promise.allSettled(releases)).find(({ status }) => status === 'rejected');
   if (failed?.status === 'rejected') {
     onProblem?.({ kind: 'not_released', tenant: '', handle: '', cause: failed.reason });
@@ -176,7 +176,12 @@ async function createParts(
     files,
     decoders,
     kept,
-    damaged,
+    damaged: {
+      add(frame, cause) {
+        catalogue.pins.remove(frame);
+        damaged.add(frame, cause);
+      },
+    },
     isKept: (frame) => !isReadOnly && catalogue.isCurrent(frame),
     readRows: (frame) => catalogue.readRows(frame),
     copyOf: (frame, contents) => copies.of(frame, contents),
@@ -284,7 +289,7 @@ function storeOf(
     append: (ref, source, append = {}) => change(ref, () => appendRows(ref, source, append)),
     open: (ref) => openFrame(parts, ref),
     async describe(ref) {
-      const found = await acquireFrame(parts, ref);
+      const found = await acquireFrame(parts, ref, 'description');
       if (found === undefined) return undefined;
       releaseFrame(parts, found.frame);
       return infoOf(found.frame, found.contents, hot.has(found.frame));

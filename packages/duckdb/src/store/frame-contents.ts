@@ -20,6 +20,7 @@ import {
   isConverted,
   type ListedRows,
   pathsOf,
+  sourceOf,
   type StoredFrame,
 } from './catalogue/stored-frame.ts';
 
@@ -99,7 +100,7 @@ export function createContentReader(options: ContentReaderOptions): ContentReade
   }
 
   function readSource(frame: StoredFrame, contents: FrameContents, part: ReadPart): FrameStream {
-    const { source } = frame;
+    const source = sourceOf(frame);
     if (contents.needsCopy || isConverted(source)) return readCopy(frame, contents, part);
     const stream =
       source.kind === 'arrow' ? readArrow(source.path, contents, part, decoders) : files.read(source, contents, part);
@@ -154,7 +155,7 @@ export function createContentReader(options: ContentReaderOptions): ContentReade
       return { schema, batches: named() };
     },
     async verify(frame, { part, ...verify } = {}) {
-      const { source } = frame;
+      const source = sourceOf(frame);
       if (source.kind === 'arrow' || isConverted(source)) return { isChecked: false };
       // The file may turn out to be damaged although its state is the same.
       if (verify.again === true) verified.delete(frame);
@@ -200,7 +201,10 @@ async function describeListed(frame: StoredFrame, readRows: ContentReaderOptions
 async function stateOf(frame: StoredFrame): Promise<string | undefined> {
   const [path = '', ...others] = pathsOf(frame);
   if (others.length > 0) return undefined;
-  return stat(path, { bigint: true }).then(versionOfFile, () => undefined);
+  return stat(path, { bigint: true }).then(
+    (found) => versionOfFile(found, !frame.isForeign),
+    () => undefined,
+  );
 }
 
 async function isAnyMissing(frame: StoredFrame): Promise<boolean> {

@@ -8,7 +8,7 @@ import type { OpenDecodedFrame } from './derived/disk-tier.ts';
 import type { Filling } from './derived/hot-tier.ts';
 import { unreadableFrame } from './store-errors.ts';
 import type { StoreParts } from './store-parts.ts';
-import { type FrameContents, infoOf, pathsOf, type StoredFrame } from './catalogue/stored-frame.ts';
+import { type FrameContents, type FrameUse, infoOf, pathsOf, type StoredFrame } from './catalogue/stored-frame.ts';
 
 /** A frame and its contents, pinned until it is released. */
 export interface AcquiredFrame {
@@ -19,11 +19,18 @@ export interface AcquiredFrame {
 /** A read-only store retries when a frame cannot be read: the holder of the directory may have replaced the file. */
 const READ_ONLY_ATTEMPTS = 3;
 
-/** Finds the frame with exactly this handle and its contents, and pins it until it is released. */
-export async function acquireFrame(parts: StoreParts, ref: FrameRef): Promise<AcquiredFrame | undefined> {
+/**
+ * Finds the frame with exactly this handle and its contents, and pins it until it is released. Its `description` needs no
+ * files of ours.
+ */
+export async function acquireFrame(
+  parts: StoreParts,
+  ref: FrameRef,
+  use: FrameUse = 'rows',
+): Promise<AcquiredFrame | undefined> {
   const { catalogue, reader, describing, isReadOnly } = parts;
   for (let attempt = 1; ; attempt += 1) {
-    const frame = (await catalogue.current(ref)) ?? (await foreignFrame(parts, ref));
+    const frame = (await catalogue.current(ref, use)) ?? (await foreignFrame(parts, ref));
     if (frame === undefined) return undefined;
     try {
       const describe = (): Promise<FrameContents> => reader.describe(frame);
@@ -47,20 +54,14 @@ export function releaseFrame({ catalogue, copies }: StoreParts, frame: StoredFra
 /** Describes the newest frame. False if there is none. */
 export async function describeNewest({ catalogue, reader }: StoreParts): Promise<boolean> {
   const newest = await catalogue.newest();
-  if (newest === undefined) return false;
-  catalogue.acquire(newest);
-  try {
-    await reader.describe(newest);
-    return true;
-  } finally {
-    catalogue.release(newest);
-  }
+  if (newest) await reader.describe(newest);
+  return newest !== undefined;
 }
 
 async function foreignFrame({ catalogue, foreign }: StoreParts, ref: FrameRef): Promise<StoredFrame | undefined> {
   // A stored frame hides it, also if their handles differ in case.
   const frame = (await catalogue.find(ref)) ? undefined : await foreign.find(ref);
-  if (frame) catalogue.acquire(frame);
+  if (frame) await catalogue.acquire(frame);
   return frame;
 }
 

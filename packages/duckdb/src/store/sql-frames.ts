@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { type Handle, isHandle, type PinnableFrames, type PinnedFrame, type PinOptions } from '@svc/frames';
 import type { SourceInfo } from '../files/frame-files.ts';
 import { describeFrames, namesOf } from './all-frames.ts';
-import { pathsOf } from './catalogue/stored-frame.ts';
+import { pathsOf, sourceOf } from './catalogue/stored-frame.ts';
 import { sqlFoldersOfTenant } from './foreign/foreign-frames.ts';
 import { acquireFrame, releaseFrame } from './read-frame.ts';
 import type { StoreParts } from './store-parts.ts';
@@ -70,7 +70,7 @@ export function createSqlFrames(parts: StoreParts): SqlFrames {
         if ((kind === 'parts' || kind === 'parquet') && !contents.needsCopy && isReadable) {
           // SQL may read any rows of the files.
           await reader.verify(frame);
-          return pinned(pathsOf(frame), contents);
+          return pinned(pathsOf({ source: sourceOf(frame) }), contents);
         }
         const { path, info } = await describing.first(() => copies.of(frame, contents));
         return pinned([path], info);

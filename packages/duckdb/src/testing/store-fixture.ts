@@ -21,6 +21,8 @@ export interface StoreFixture {
   names(): Promise<string[]>;
   /** The paths of the unfinished files of the default tenant. */
   unfinished(): Promise<string[]>;
+  /** The names, without their random digits, of the parts of the default tenant that are kept for readers. */
+  pinned(): Promise<string[]>;
   /** The paths of the parts of a frame. */
   parts(handle: string): Promise<string[]>;
   /** The path of the newest entry in the log of a frame. */
@@ -35,10 +37,15 @@ export async function createStoreFixture(files?: FrameFiles): Promise<StoreFixtu
   const folder = join(directory, 'default');
   const stores = new Set<Store>();
 
-  async function unfinished(): Promise<string[]> {
+  /** The paths of the files of processes for the default tenant. */
+  async function filesOfProcesses(): Promise<string[]> {
     const processes = join(directory, '.processes');
     const names = await readdir(processes, { recursive: true }).catch(() => []);
-    return names.filter((name) => /\/default\/\.tmp-[^/]*$/.test(name)).map((name) => join(processes, name));
+    return names.filter((name) => /\/default\/[^/]+$/.test(name)).map((name) => join(processes, name));
+  }
+
+  async function unfinished(): Promise<string[]> {
+    return (await filesOfProcesses()).filter((path) => basename(path).startsWith('.tmp-'));
   }
 
   return {
@@ -56,12 +63,16 @@ export async function createStoreFixture(files?: FrameFiles): Promise<StoreFixtu
       };
     },
     unfinished,
+    async pinned() {
+      const names = (await filesOfProcesses()).map((path) => withoutDigits(basename(path)));
+      return names.filter((name) => !name.startsWith('.tmp-')).toSorted();
+    },
     async names() {
       const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
       const names = entries.map(async (entry) => {
         if (!entry.isDirectory()) return [entry.name];
         const inside = (await readdir(join(folder, entry.name))).filter((name) => name !== '_delta_log');
-        const parts = inside.map((name) => `${entry.name}/${name.replace(/-[0-9a-f]{8}(?=\.parquet$)/, '')}`);
+        const parts = inside.map((name) => `${entry.name}/${withoutDigits(name)}`);
         return parts.length > 0 ? parts : [`${entry.name}/`];
       });
       const own = (await unfinished()).map((path) => basename(path));
@@ -81,6 +92,10 @@ export async function createStoreFixture(files?: FrameFiles): Promise<StoreFixtu
       await rm(directory, { recursive: true });
     },
   };
+}
+
+function withoutDigits(part: string): string {
+  return part.replace(/-[0-9a-f]{8}(?=\.parquet$)/, '');
 }
 
 /** A frame of the default tenant. */

@@ -152,8 +152,10 @@ export function encodeParquetTail(footerBytes: number): Buffer {
 
 /**
  * Identifies the contents of a file; it changes if the file is replaced or written to, and sorts by change time. It uses
- * ctime because a copy may preserve mtime and inode numbers are reused, but user code cannot set ctime.
+ * ctime because a copy may preserve mtime and inode numbers are reused, but user code cannot set ctime. Not for a part: each
+ * has a name of its own, and its ctime changes when it gets a second one.
  */
-export function versionOfFile({ mtimeNs, ctimeNs, ino, size }: BigIntStats): string {
-  return [mtimeNs.toString(16).padStart(16, '0'), ...[ctimeNs, ino, size].map((part) => part.toString(16))].join('-');
+export function versionOfFile({ mtimeNs, ctimeNs, ino, size }: BigIntStats, isPart = false): string {
+  const others = isPart ? [ino, size] : [ctimeNs, ino, size];
+  return [mtimeNs.toString(16).padStart(16, '0'), ...others.map((part) => part.toString(16))].join('-');
 }

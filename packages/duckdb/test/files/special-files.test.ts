@@ -93,11 +93,15 @@ describe.skipIf(process.platform === 'win32').each(SPECIAL)('%s', (_, make) => {
     const store = await open();
     for (const handle of ['put', 'other']) await store.put(refOf(handle), longFrame(2));
     await store.close();
-    const cold = await fixture.open({ cacheBytes: 0 });
+    let now = Date.now();
+    const cold = await fixture.open({ cacheBytes: 0, now: () => now });
     expect(await rowsOf(cold, refOf('put'))).toHaveLength(2);
     const [path = ''] = await fixture.parts('put');
     await rm(path);
     await make(path);
+    // The file that was read is not kept any more.
+    now += 60_000;
+    await cold.list('default');
     const pid = files.files.childPid;
     await expect(rowsOf(cold, refOf('put'))).rejects.toMatchObject({ message: expect.stringMatching(/is damaged\.$/) });
     expect(await rowsOf(cold, refOf('other'))).toHaveLength(2);

@@ -86,11 +86,13 @@ describe('a frame of several parts', () => {
     await store.put(trades, longFrame(1, { start: 9 }));
     expect((await readRows(old.read())).flat()).toEqual(idsTo(3));
     expect((await readRows(newer.read())).flat()).toEqual(idsTo(4));
+    expect(await namesOf('.parquet')).toHaveLength(1);
+    expect(await fixture.pinned()).toHaveLength(4);
     newer.close();
-    await expect.poll(() => namesOf('.parquet')).toHaveLength(4);
+    await expect.poll(() => fixture.pinned()).toHaveLength(3);
     expect((await readRows(old.read())).flat()).toEqual(idsTo(3));
     old.close();
-    await expect.poll(() => fixture.names()).toHaveLength(1);
+    await expect.poll(() => fixture.pinned()).toEqual([]);
     expect(await ids()).toEqual([9n]);
   });
 

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { cp, link, mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import fs, { cp, link, mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { basename, join } from 'node:path';
 import { parseHandle } from '@svc/frames';
-import { longFrame } from '@svc/frames/testing';
+import { longFrame, readRows } from '@svc/frames/testing';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { FRAME_CODEC } from '../../src/store/log/frame-entry.ts';
 import type { StoreProblem } from '../../src/store/catalogue/store-problem.ts';
@@ -121,6 +122,25 @@ describe('after a restart', () => {
 });
 
 describe('what a process that was killed has left is removed', () => {
+  const { unlink } = fs;
+
+  /** Files of frames cannot be removed from now on. */
+  function keepFiles(): void {
+    const refused = async (path: string): Promise<void> => {
+      if (path.startsWith(fixture.folder)) throw Object.assign(new Error('EIO'), { code: 'EIO' });
+      await unlink(path);
+    };
+    Object.assign(fs, { unlink: refused });
+    syncBuiltinESMExports();
+  }
+
+  function allowRemovals(): void {
+    Object.assign(fs, { unlink });
+    syncBuiltinESMExports();
+  }
+
+  afterEach(allowRemovals);
+
   /** Copies the directory as it is now, and lists the frames of the copy. */
   async function namesAfterKill(folders: readonly string[] = []): Promise<readonly string[]> {
     const copy = await createStoreFixture();
@@ -135,24 +155,24 @@ describe('what a process that was killed has left is removed', () => {
     return [...(await copy.names()), ...(await Promise.all(inside)).flat()];
   }
 
-  test('while a replaced version was being read', async () => {
+  test('before the files of a replaced version were removed', async () => {
     const store = await fixture.open();
     await store.put(trades, longFrame(1));
-    const frame = await store.open(trades);
+    keepFiles();
     const { info } = await store.put(trades, longFrame(2));
     expect(await fixture.names()).toHaveLength(2);
+    allowRemovals();
     expect(await namesAfterKill()).toEqual([`trades/${info.version}.parquet`]);
-    frame?.close();
   });
 
-  test('while a dropped frame was being read', async () => {
+  test('before the files of a dropped frame were removed', async () => {
     const store = await fixture.open();
     await store.put(trades, longFrame(1));
-    const frame = await store.open(trades);
+    keepFiles();
     await store.drop(trades);
     expect(await fixture.names()).toHaveLength(1);
+    allowRemovals();
     expect(await namesAfterKill()).toEqual([]);
-    frame?.close();
   });
 
   test('between the parts and the entry of a version', async () => {
@@ -211,8 +231,10 @@ describe('a dropped frame', () => {
     const frame = await store.open(trades);
     await store.put(trades, longFrame(2));
     await store.drop(trades);
-    await expect.poll(() => fixture.names()).toEqual([`trades/${first.info.version}.parquet`]);
+    await expect.poll(() => fixture.names()).toEqual([]);
+    expect(await fixture.pinned()).toEqual([`${first.info.version}.parquet`]);
     expect(await rowsOf(await fixture.open({ isReadOnly: true }), trades)).toBeUndefined();
+    expect(await readRows(frame!.read())).toHaveLength(1);
     frame?.close();
     await store.close();
     expect(await fixture.names()).toEqual([]);

@@ -56,7 +56,7 @@ export function createFileVerifier(): FileVerifier {
   async function* steps({ path, isOwn, part }: FileCheck, signal: AbortSignal): AsyncGenerator<Step, Verified> {
     const status = statSync(path, { bigint: true });
     if (!status.isFile()) throw notRegular();
-    const seen = known.get(path, versionOfFile(status));
+    const seen = known.get(path, versionOfFile(status, isOwn));
     if (seen !== undefined && missing(seen, part).length === 0) return { isChecked: seen.checks !== undefined };
     const file = openSync(path, OPEN_FLAGS);
     try {
@@ -80,7 +80,7 @@ export function createFileVerifier(): FileVerifier {
     if (!found.isFile()) throw notRegular();
     const checks = loadChecks(file, Number(found.size), isOwn);
     const isVerified = new Uint8Array(checks?.ranges.length ?? 0);
-    return known.add(path, { version: versionOfFile(found), checks, isVerified });
+    return known.add(path, { version: versionOfFile(found, isOwn), checks, isVerified });
   }
 
   /** Verifies rows of several files. Counts the rows of all of them. */

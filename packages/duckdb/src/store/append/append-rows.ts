@@ -72,7 +72,7 @@ export function createAppends(parts: StoreParts): AppendRows {
 
   return async (ref, source, options) => {
     const before = await checkConditions(parts, ref, options);
-    const schema = before && (await schemaOf(parts, before));
+    const schema = before && (await parts.reader.describe(before)).schema;
     const reservation = await reserveWrite(parts, ref, 'append', options);
     try {
       const received = { ...receiving(parts, ref, options), addedTo: schema, reservation };
@@ -100,16 +100,6 @@ export function createAppends(parts: StoreParts): AppendRows {
       reservation.close();
     }
   };
-}
-
-/** Returns the schema of a frame, even if it is replaced meanwhile. */
-async function schemaOf({ catalogue, reader }: StoreParts, frame: StoredFrame): Promise<Schema> {
-  catalogue.acquire(frame);
-  try {
-    return (await reader.describe(frame)).schema;
-  } finally {
-    catalogue.release(frame);
-  }
 }
 
 /** Converts rows to the columns of a frame, if it is possible before they are written. */

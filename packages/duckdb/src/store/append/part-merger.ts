@@ -106,9 +106,13 @@ async function mergeRun(
   const folder = catalogue.folderOf(frame.tenant);
   const unfinishedPath = await folder.newFile();
   const { schema } = await reader.describe(frame);
+  const pinned = run.map((part) => frame.pinned?.[partsOf(frame).indexOf(part)] ?? part);
   try {
     const info = contentsOfParts(schema, run);
-    const written = await files.merge({ kind: 'parts', parts: run }, info, unfinishedPath, { ...compression, signal });
+    const written = await files.merge({ kind: 'parts', parts: pinned }, info, unfinishedPath, {
+      ...compression,
+      signal,
+    });
     if (written.rows !== info.rows) throw new Error(`A merge wrote ${written.rows} rows instead of ${info.rows}.`);
     await catalogue.change(frame, async () => {
       signal.throwIfAborted();

@@ -27,7 +27,6 @@ import {
   knownOf,
   listedParts,
   logOf,
-  neededFiles,
   placeVersion,
   readSlot,
   readVersion,
@@ -45,9 +44,11 @@ import {
 import { findNotTakenOver, takeOver } from './format-1/take-over.ts';
 import type { FrameVersions } from './frame-versions.ts';
 import { BackgroundChanges, type Changes, createChanges } from './changes.ts';
+import { Pins } from './pins.ts';
 import {
   contentsOfParts,
   isExpired,
+  type FrameUse,
   type ListedRows,
   newFrame,
   type NextVersion,
@@ -97,6 +98,7 @@ export class Catalogue implements Changes {
   readonly #tenants = new Map<string, TenantSlots>();
   /** The numbers of the entries of versions. */
   readonly #numbers = new WeakMap<StoredFrame, number>();
+  readonly pins: Pins;
   readonly #expiring = new Set<StoredFrame>();
   readonly #background: BackgroundChanges;
   readonly #trimOnce = onceAtATime((slot: Slot) =>
@@ -106,6 +108,7 @@ export class Catalogue implements Changes {
 
   constructor(options: CatalogueOptions) {
     this.#options = options;
+    this.pins = new Pins((tenant) => this.folderOf(tenant), options.now);
     ({ change: this.change, changeBoth: this.changeBoth } = createChanges((refs, work) => this.#attempt(refs, work)));
     this.#background = new BackgroundChanges(this, options.onProblem);
   }
@@ -146,12 +149,16 @@ export class Catalogue implements Changes {
     return this.#isThere(slot.current) ? slot.current : undefined;
   }
 
-  /** Finds the current version of the frame with exactly this handle, and keeps its files until it is released. */
-  async current(ref: FrameRef): Promise<StoredFrame | undefined> {
-    const frame = await this.find(ref);
-    if (frame?.handle !== ref.handle) return undefined;
-    frame.readers += 1;
-    return frame;
+  /** Finds the current version of the frame with exactly this handle, and counts a reader until it is released. */
+  async current(ref: FrameRef, use: FrameUse = 'rows'): Promise<StoredFrame | undefined> {
+    for (let last: StoredFrame | undefined; ;) {
+      const frame = await this.find(ref);
+      if (frame?.handle !== ref.handle) return undefined;
+      // A version that is still the current one after a part of it was not found has lost that part.
+      if ((await this.acquire(frame, use)) || frame === last) return frame;
+      this.release(frame);
+      last = frame;
+    }
   }
 
   /** Whether a version is the one that readers find now. */
@@ -188,13 +195,10 @@ export class Catalogue implements Changes {
 
   /** All frames whose files are needed: the current ones, and old ones that still have readers. */
   async needed(): Promise<Record<'current' | 'left', readonly StoredFrame[]>> {
-    const [current, left]: [StoredFrame[], StoredFrame[]] = [[], []];
-    for (const tenant of this.#tenants.values()) {
-      await this.#loadTenant(tenant);
-      for (const frame of currentOf(tenant)) (this.#isThere(frame) ? current : left).push(frame);
-      for (const slot of tenant.slots.values()) left.push(...slot.left);
-    }
-    return { current, left: left.filter(({ readers }) => readers > 0) };
+    const tenants = [...this.#tenants.values()];
+    for (const tenant of tenants) await this.#loadTenant(tenant);
+    const current = tenants.flatMap(currentOf).filter((frame) => this.#isThere(frame));
+    return { current, left: this.pins.retired() };
   }
 
   /** The file of the entry that makes a version. */
@@ -240,7 +244,8 @@ export class Catalogue implements Changes {
       );
     } catch (error) {
       // Without a byte for an entry, the folder can still be renamed, unless it is in use.
-      if (!isFullDisk(error) || frame.readers > 0 || slot.left.size > 0 || from) throw error;
+      const isInUse = frame.readers > 0 && frame.pinned === undefined;
+      if (!isFullDisk(error) || isInUse || from) throw error;
       await removeFolder(slot);
       removeSlot(slot);
       this.#forget(slot, frame);
@@ -287,22 +292,21 @@ export class Catalogue implements Changes {
     );
   }
 
-  /** Keeps the files of a frame until it is released. */
-  acquire(frame: StoredFrame): void {
+  /** Counts a reader of a frame, and keeps its rows until it is released. False: a part is missing. */
+  async acquire(frame: StoredFrame, use: FrameUse = 'rows'): Promise<boolean> {
     frame.readers += 1;
+    return use === 'description' || this.#options.isReadOnly || this.pins.add(frame);
   }
 
   release(frame: StoredFrame): void {
     frame.readers -= 1;
-    const slot = this.#slotOf(frame);
-    // After the end, the directory may be another's. The next start removes the files.
-    if (this.#background.isSettling) return;
-    if (frame.readers === 0 && slot.left.has(frame)) this.#cleanLater(slot);
+    this.pins.released(frame);
   }
 
   /** Starts to remove expired frames. */
   removeExpired(): void {
     const { isReadOnly, now } = this.#options;
+    this.pins.sweep();
     if (isReadOnly) return;
     if (!this.#isLoading) this.#background.track(this.#loadSlowly());
     this.#isLoading = true;
@@ -412,7 +416,7 @@ export class Catalogue implements Changes {
     }
     if (current && current !== frame) {
       const isSame = newest?.number === (before?.seen?.number ?? -1) + 1 && newest.state.isSame === true;
-      this.#retire(slot, current, frame && { successor: frame, isSame });
+      this.#retire(current, frame && { successor: frame, isSame });
     }
     if (isReadOnly || isDamaged(frame)) return;
     // If that fails, it is not begun again here: the next removal of expired frames tries it.
@@ -420,7 +424,7 @@ export class Catalogue implements Changes {
       this.#background.begin(refOf(slot), () => this.#dropExpired(frame));
     } else if (frame) this.#trimLater(slot);
     // Changes that an earlier process did not complete may have left parts.
-    if (!slot.isSwept) slot.isSwept = unneededFiles(slot, neededFiles(slot)).length === 0;
+    if (!slot.isSwept) slot.isSwept = unneededFiles(slot).length === 0;
     // It may also have died before there was a log, or after it.
     const isLeft = frame === undefined && existsSync(slot.path);
     if (isLeft || !slot.isSwept) this.#cleanLater(slot);
@@ -542,7 +546,7 @@ export class Catalogue implements Changes {
     slot.current = frame;
     onCurrent?.();
     this.#options.kept.keep(frame, contents);
-    if (replaced) this.#retire(slot, replaced, { successor: frame, isSame: isSame === true });
+    if (replaced) this.#replace(slot, replaced, { successor: frame, isSame: isSame === true });
   }
 
   async #dropExpired(frame: StoredFrame): Promise<void> {
@@ -558,32 +562,37 @@ export class Catalogue implements Changes {
   #forget(slot: Slot, frame: StoredFrame, replacement?: Replacement): void {
     slot.current = undefined;
     slot.tenant.sorted = undefined;
-    this.#retire(slot, frame, replacement);
+    this.#replace(slot, frame, replacement);
+    this.#cleanLater(slot);
   }
 
-  #retire(slot: Slot, frame: StoredFrame, replacement?: Replacement): void {
-    const { isReadOnly, onLeave } = this.#options;
+  #retire(frame: StoredFrame, replacement?: Replacement): void {
     this.#expiring.delete(frame);
-    onLeave(frame, replacement);
-    if (isReadOnly) return;
-    slot.left.add(frame);
-    if (frame.readers === 0) this.#cleanLater(slot);
+    this.#options.onLeave(frame, replacement);
+    this.pins.retire(frame);
   }
 
-  /** Removes the files of old versions without readers, and parts that no version has. */
+  /** Removes the parts of a version that a change of this process has replaced. Its readers have names of their own. */
+  #replace(slot: Slot, replaced: StoredFrame, replacement?: Replacement): void {
+    this.#retire(replaced, replacement);
+    const kept = new Set(slot.current ? pathsOf(slot.current) : []);
+    const parts = pathsOf(replaced).filter((path) => !kept.has(path));
+    this.#background.track(
+      forEachConcurrently(parts, unlinkIfThere).catch((cause: unknown) => {
+        slot.isSwept = false;
+        this.#options.onProblem({ kind: 'not_removed', tenant: replaced.tenant, handle: replaced.handle, cause });
+      }),
+    );
+  }
+
+  /** Removes parts that no version has, and the log of a frame that was dropped. */
   async #clean(slot: Slot): Promise<void> {
     // It is not known which files are needed.
     if (slot.known === undefined || isDamaged(slot.current) || !isListed(slot)) return;
     await this.#options.checkLock();
-    const free = [...slot.left].filter(({ readers }) => readers === 0);
-    const needed = neededFiles(slot);
-    const unused = slot.isSwept
-      ? free.flatMap(pathsOf).filter((path) => !needed.has(path))
-      : unneededFiles(slot, needed);
-    await forEachConcurrently([...new Set(unused)], unlinkIfThere);
+    if (!slot.isSwept) await forEachConcurrently(unneededFiles(slot), unlinkIfThere);
     slot.isSwept = true;
-    for (const frame of free) slot.left.delete(frame);
-    if (slot.current !== undefined || slot.left.size > 0) return;
+    if (slot.current !== undefined) return;
     await removeLog(slot);
     removeSlot(slot);
   }

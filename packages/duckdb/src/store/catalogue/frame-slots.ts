@@ -60,8 +60,6 @@ export interface Slot {
   /** Set while the log is read. */
   reading: Promise<unknown> | undefined;
   current: StoredFrame | undefined;
-  /** Replaced or dropped versions. Their files are removed when they have no readers. */
-  readonly left: Set<StoredFrame>;
   /** False: the folder may have parts of changes that were not completed. */
   isSwept: boolean;
   /** True if a problem with the log was reported. */
@@ -107,7 +105,6 @@ export function slotOf(tenant: TenantSlots, handle: string): Slot {
     known: undefined,
     reading: undefined,
     current: undefined,
-    left: new Set(),
     isSwept: false,
     isReported: false,
   };
@@ -124,9 +121,9 @@ export function removeSlot(slot: Slot): void {
   slot.known = undefined;
 }
 
-/** True if there is no log, and nothing of an earlier one is needed. */
-export function isEmpty({ known, left }: Slot): boolean {
-  return known !== undefined && known.seen === undefined && left.size === 0;
+/** True if there is no log. */
+export function isEmpty({ known }: Slot): boolean {
+  return known !== undefined && known.seen === undefined;
 }
 
 export function addSlot(slot: Slot): void {
@@ -325,22 +322,17 @@ export function listedParts({ path }: Slot, parts: readonly StoredPart[]): reado
   return parts.map(({ file, size }) => ({ path: join(path, file), size }));
 }
 
-/** The files of the current version and of old ones with readers. */
-export function neededFiles({ current, left }: Slot): ReadonlySet<string> {
-  const pinned = [...left].filter(({ readers }) => readers > 0);
-  return new Set([...(current ? [current] : []), ...pinned].flatMap(pathsOf));
-}
-
 /**
  * The files in the folder of a slot that nothing needs while it does not change. Without a log, the folder is not ours. With
  * something after the newest entry that is no entry, it is not known what is needed.
  */
-export function unneededFiles(slot: Slot, needed: ReadonlySet<string>): readonly string[] {
+export function unneededFiles(slot: Slot): readonly string[] {
   const log = join(slot.path, LOG_FOLDER);
   if (!existsSync(log)) return [];
   const names = namesIn(log);
   const newest = slot.known?.seen === undefined ? '' : entryName(slot.known.seen.number);
   if (names.some((name) => ENTRY.test(name) && name > newest)) return [];
+  const needed = new Set(slot.current ? pathsOf(slot.current) : []);
   const parts = partsIn(slot.path).map((name) => join(slot.path, name));
   const unfinished = names.filter((name) => name.endsWith(UNFINISHED)).map((name) => join(log, name));
   return [...parts.filter((part) => !needed.has(part)), ...unfinished];

@@ -45,6 +45,8 @@ export interface StoredFrame {
   readonly created: Date;
   /** Without parts if the entry of the version could not be read. */
   source: ContentSource;
+  /** The same parts under names that last as long as the version has readers. */
+  pinned?: readonly FramePart[] | undefined;
   /** Whether the file was not written by the store. */
   readonly isForeign: boolean;
   expires: Date | null;
@@ -92,6 +94,9 @@ export interface NextVersion {
   /** Called when the version is the current one, before anything else can see it. */
   readonly onCurrent?: (() => void) | undefined;
 }
+
+/** What a frame is acquired for. */
+export type FrameUse = 'description' | 'rows';
 
 /** The version that took the place of another. */
 export interface Replacement {
@@ -153,6 +158,11 @@ export function infoOf(
 /** Whether a frame has expired. */
 export function isExpired(frame: StoredFrame, now: number): boolean {
   return frame.expires !== null && frame.expires.getTime() <= now;
+}
+
+/** The source with the names under which a reader finds the files. */
+export function sourceOf({ source, pinned }: StoredFrame): ContentSource {
+  return pinned ? { kind: 'parts', parts: pinned } : source;
 }
 
 /** The paths of the files with the rows of a frame. */

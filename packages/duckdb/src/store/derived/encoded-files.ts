@@ -19,7 +19,7 @@ import { readRange, toExportError, type UnnamedFiles } from '../../disk/unnamed-
 import type { FrameFiles, WriteOptions } from '../../files/frame-files.ts';
 import { filesOfEncoding, followSize, plainOf } from '../../files/unfinished-files.ts';
 import { versionOfFile } from '../../wire/file-layout.ts';
-import type { FrameContents, StoredFrame } from '../catalogue/stored-frame.ts';
+import { type FrameContents, sourceOf, type StoredFrame } from '../catalogue/stored-frame.ts';
 import type { ContentReader } from '../frame-contents.ts';
 import { changedFile, isFullDisk } from '../store-errors.ts';
 import type { DiskTier } from './disk-tier.ts';
@@ -235,7 +235,8 @@ function tooLarge(format: FrameFileFormat, maxBytes: number): ServiceError {
 }
 
 /** Returns the path of the only Parquet file with the rows of a frame, if there is one. */
-function parquetPath({ source }: StoredFrame): string | undefined {
+function parquetPath(frame: StoredFrame): string | undefined {
+  const source = sourceOf(frame);
   if (source.kind === 'parquet') return source.path;
   return source.kind === 'parts' && source.parts.length === 1 ? source.parts[0]?.path : undefined;
 }
@@ -259,7 +260,7 @@ function createStoredFiles(
     });
     try {
       const status = await file.stat({ bigint: true });
-      const version = versionOfFile(status);
+      const version = versionOfFile(status, !frame.isForeign);
       if (frame.isForeign && version !== frame.version) throw changedFile(frame.handle);
       if (verified.get(frame) !== version) await reader.verify(frame, options);
       verified.set(frame, version);

@@ -1,7 +1,7 @@
 import type { UnnamedFiles } from '../../disk/unnamed-files.ts';
 import type { FrameFiles } from '../../files/frame-files.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
-import type { FrameContents, StoredFrame } from '../catalogue/stored-frame.ts';
+import { type FrameContents, sourceOf, type StoredFrame } from '../catalogue/stored-frame.ts';
 import type { DiskTier } from './disk-tier.ts';
 import type { HotTier } from './hot-tier.ts';
 import type { ContentReader } from '../frame-contents.ts';
@@ -41,7 +41,7 @@ export function createFrameWarmer(options: FrameWarmerOptions): FrameWarmer {
   const warming = new Map<'disk' | 'memory', Promise<void>>();
 
   async function warm(frame: StoredFrame, contents: FrameContents, tier: 'disk' | 'memory'): Promise<void> {
-    catalogue.acquire(frame);
+    await catalogue.acquire(frame);
     try {
       if (tier === 'memory') await load(frame, contents);
       else if (!(await decodeOnDisk(frame, contents))) rowsRead.set(frame, -RETRY_TIMES * contents.rows);
@@ -71,9 +71,9 @@ export function createFrameWarmer(options: FrameWarmerOptions): FrameWarmer {
   }
 
   async function decodeOnDisk(frame: StoredFrame, contents: FrameContents): Promise<boolean> {
-    const { source, isForeign } = frame;
+    const source = sourceOf(frame);
     // Foreign files may change at any time.
-    if (isForeign || source.kind !== 'parts' || contents.arrowBytes === undefined) return false;
+    if (frame.isForeign || source.kind !== 'parts' || contents.arrowBytes === undefined) return false;
     const { signal } = closing;
     return disk.fill(frame, contents.arrowBytes, (onSize) =>
       files.decode(source, contents, { unnamed, onSize, signal }),

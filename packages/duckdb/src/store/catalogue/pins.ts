@@ -1,0 +1,142 @@
+import { link } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { hasCode, unlinkIfThere } from '@svc/objects/internal';
+import type { FramePart } from '../../files/frame-files.ts';
+import { partsOf, type StoredFrame } from './stored-frame.ts';
+import { forEachConcurrently, type TenantFolder } from './tenant-folder.ts';
+
+/** The pin of one version. */
+interface Pin {
+  /** False: a part is missing. */
+  readonly made: Promise<boolean>;
+  /** True if the version was replaced or dropped. */
+  isRetired: boolean;
+  /** When the last reader has left. */
+  idleSince: number;
+}
+
+/** A frame that is read again and again keeps its pins. */
+const IDLE_MS = 10_000;
+
+/** A second name of a part. Versions share parts. */
+interface PinnedFile {
+  users: number;
+  /** The last step: to make the name, or to remove it. */
+  last: Promise<void>;
+}
+
+/**
+ * Keeps the parts of the versions that are read: gives them second names in the folder of this process. A change that
+ * replaces a version, in this process or another, removes only the first ones.
+ */
+export class Pins {
+  readonly #folderOf: (tenant: string) => TenantFolder;
+  readonly #now: () => number;
+  readonly #pins = new Map<StoredFrame, Pin>();
+  /** By path. */
+  readonly #files = new Map<string, PinnedFile>();
+
+  constructor(folderOf: (tenant: string) => TenantFolder, now: () => number) {
+    this.#folderOf = folderOf;
+    this.#now = now;
+  }
+
+  /** Pins a version for a reader. False: a part is missing, so it may have been replaced. */
+  async add(frame: StoredFrame): Promise<boolean> {
+    if (frame.pinned !== undefined || partsOf(frame).length === 0) return true;
+    let pin = this.#pins.get(frame);
+    if (pin === undefined) {
+      pin = { made: this.#make(frame), isRetired: false, idleSince: Infinity };
+      this.#pins.set(frame, pin);
+    }
+    return pin.made;
+  }
+
+  /** A reader is done with a version. */
+  released(frame: StoredFrame): void {
+    const pin = frame.readers === 0 ? this.#pins.get(frame) : undefined;
+    if (pin?.isRetired === true) this.remove(frame);
+    else if (pin) pin.idleSince = this.#now();
+  }
+
+  /** A version has no further readers than those that it has now. */
+  retire(frame: StoredFrame): void {
+    const pin = this.#pins.get(frame);
+    if (pin === undefined) return;
+    pin.isRetired = true;
+    this.released(frame);
+  }
+
+  /** The versions that were replaced or dropped, and still have readers. */
+  retired(): readonly StoredFrame[] {
+    return [...this.#pins].flatMap(([frame, { isRetired }]) => (isRetired ? [frame] : []));
+  }
+
+  /** Removes the pins of versions without readers for a while. */
+  sweep(): void {
+    const before = this.#now() - IDLE_MS;
+    for (const [frame, { idleSince }] of this.#pins) {
+      if (frame.readers === 0 && idleSince <= before) this.remove(frame);
+    }
+  }
+
+  /** Removes the pin of a version. The next reader gets what is in the folder of the frame then. */
+  remove(frame: StoredFrame): void {
+    if (frame.pinned === undefined) return;
+    this.#pins.delete(frame);
+    for (const { path } of frame.pinned) this.#release(path);
+    frame.pinned = undefined;
+  }
+
+  async #make(frame: StoredFrame): Promise<boolean> {
+    const folder = this.#folderOf(frame.tenant);
+    const names: { readonly home: string; readonly part: FramePart }[] = [];
+    for (const { path: home, size } of partsOf(frame)) {
+      names.push({ home, part: { path: join(folder.path, basename(home)), size } });
+    }
+    const taken: string[] = [];
+    try {
+      await folder.prepare();
+      await forEachConcurrently(names, ({ home, part: { path } }) => {
+        taken.push(path);
+        return this.#take(home, path);
+      });
+      frame.pinned = names.map(({ part }) => part);
+      return true;
+    } catch (error) {
+      for (const path of taken) this.#release(path);
+      this.#pins.delete(frame);
+      // On a full disk, for example, the parts are read where they are.
+      return !hasCode(error, 'ENOENT');
+    }
+  }
+
+  #take(home: string, path: string): Promise<void> {
+    const file = this.#files.get(path) ?? { users: 0, last: Promise.resolve() };
+    this.#files.set(path, file);
+    file.users += 1;
+    if (file.users === 1) file.last = file.last.then(() => linkUnlessThere(home, path));
+    return file.last;
+  }
+
+  #release(path: string): void {
+    const file = this.#files.get(path);
+    if (file === undefined) return;
+    file.users -= 1;
+    if (file.users > 0) return;
+    const removed = file.last.catch(() => {}).then(() => unlinkIfThere(path));
+    // A file that cannot be removed goes with the folder.
+    file.last = removed
+      .catch(() => {})
+      .then(() => {
+        if (file.users === 0) this.#files.delete(path);
+      });
+  }
+}
+
+/** Parts have unique names: what is there is the same part. */
+async function linkUnlessThere(from: string, to: string): Promise<void> {
+  await link(from, to).catch((error: unknown) => {
+    if (!hasCode(error, 'EEXIST')) throw error;
+  });
+}
