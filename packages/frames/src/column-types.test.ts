@@ -1,5 +1,6 @@
+import { Field, Int8, List, Schema, Struct, TimestampSecond } from 'apache-arrow';
 import { describe, expect, test } from 'vitest';
-import { columnInfo, declaredField } from './column-types.ts';
+import { checkSchema, columnInfo, declaredField } from './column-types.ts';
 
 describe('a declared column', () => {
   test.each([
@@ -32,4 +33,39 @@ describe('a declared column', () => {
       expect(() => declaredField('a', type)).toThrow(`Column "a" cannot be declared as ${JSON.stringify(type)}.`);
     },
   );
+});
+
+describe('the names and metadata of all columns together have at most 1 MiB', () => {
+  const MAX_BYTES = 1 << 20;
+  const fieldOf = (name: string, metadata?: [string, string][]) => new Field(name, new Int8(), true, new Map(metadata));
+  const nameOf = (i: number) => String(i).padStart(1024, '_');
+  /** 1023 names of 1024 bytes: 1024 are left. */
+  const MOST = Array.from({ length: 1023 }, (_, i) => fieldOf(nameOf(i)));
+
+  test.each<readonly [string, (bytes: number) => Schema]>([
+    ['a name', (bytes) => new Schema([...MOST, fieldOf('a'), fieldOf('b'.repeat(bytes - 1))])],
+    ['a name in UTF-8', (bytes) => new Schema([...MOST, fieldOf('ü'.repeat(512)), fieldOf('b'.repeat(bytes - 1024))])],
+    [
+      'nested names',
+      (bytes) => {
+        const item = new Field('item', new Struct([fieldOf('b'.repeat(bytes - 5))]), true);
+        return new Schema([...MOST, new Field('a', new List(item), true)]);
+      },
+    ],
+    ['metadata of a column', (bytes) => new Schema([...MOST, fieldOf('a', [['key', 'b'.repeat(bytes - 4)]])])],
+    ['metadata of the frame', (bytes) => new Schema(MOST, new Map([['key', 'b'.repeat(bytes - 3)]]))],
+    [
+      'the name of a zone',
+      (bytes) => new Schema([...MOST, new Field('a', new TimestampSecond('b'.repeat(bytes - 1)), true)]),
+    ],
+  ])('with %s', (_, schemaOf) => {
+    checkSchema(schemaOf(1024));
+    expect(() => checkSchema(schemaOf(1025))).toThrow(
+      expect.objectContaining({
+        code: 'invalid_data',
+        message: `The names and metadata of the columns take ${MAX_BYTES + 1} bytes; at most ${MAX_BYTES} are allowed.`,
+        hint: expect.stringContaining('Shorten the names'),
+      }),
+    );
+  });
 });

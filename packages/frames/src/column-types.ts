@@ -14,6 +14,7 @@ import {
   Int32,
   Int64,
   Int8,
+  type Schema,
   TimeMicrosecond,
   TimestampMicrosecond,
   TimestampNanosecond,
@@ -147,6 +148,44 @@ export function columnInfo(field: Field): ColumnInfo {
     );
   }
   return { name: field.name, type, nullable: field.nullable };
+}
+
+/** The most bytes of names and metadata: log entries, lists and descriptions have them, each written in one piece. */
+const MAX_TEXT_BYTES = 1 << 20;
+
+/** Throws `invalid_data` if the server does not support a column of a new frame, or their names are too long together. */
+export function checkSchema({ fields, metadata }: Schema): void {
+  fields.forEach(columnInfo);
+  checkTextBytes(metadataBytes(metadata) + textBytesOf(fields));
+}
+
+/** Throws `invalid_data` if the names of all columns, also nested ones, are too long together. */
+export function checkNames(names: readonly string[]): void {
+  checkTextBytes(names.reduce((bytes, name) => bytes + Buffer.byteLength(name), 0));
+}
+
+/** Throws `invalid_data` if the names and metadata of all columns are too long together. */
+export function checkTextBytes(bytes: number): void {
+  if (bytes <= MAX_TEXT_BYTES) return;
+  throw new ServiceError(
+    'invalid_data',
+    `The names and metadata of the columns take ${bytes} bytes; at most ${MAX_TEXT_BYTES} are allowed.`,
+    { hint: 'Shorten the names, leave out metadata, or split the frame.' },
+  );
+}
+
+function textBytesOf(fields: readonly Field[]): number {
+  return fields.reduce((bytes, field) => {
+    const type = typeOf(field);
+    const zone = DataType.isTimestamp(type) ? (type.timezone ?? '') : '';
+    return (
+      bytes + Buffer.byteLength(field.name + zone) + metadataBytes(field.metadata) + textBytesOf(childrenOf(field))
+    );
+  }, 0);
+}
+
+function metadataBytes(metadata: ReadonlyMap<string, string>): number {
+  return [...metadata].reduce((bytes, [key, value]) => bytes + Buffer.byteLength(key) + Buffer.byteLength(value), 0);
 }
 
 /** A column as a client declares it. */

@@ -3,9 +3,9 @@ import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
-import { columnInfo } from '@svc/frames';
 import { Schema } from 'apache-arrow';
 import { createYield } from '@svc/frames/async';
+import { checkSchema } from '@svc/frames/columns';
 import { unlinkIfThere } from '@svc/objects/internal';
 import { fitsPlan, type Int96Unit } from '../wire/column-plans.ts';
 import type { ChildResponses } from '../wire/requests.ts';
@@ -79,8 +79,10 @@ async function describeForeign(
         return look({ kind: 'parquet', path });
       })
     : look(source));
-  if (noted !== undefined && !(noted instanceof Error) && isFileOf(noted.schema, found))
+  if (noted !== undefined && !(noted instanceof Error) && isFileOf(noted.schema, found)) {
+    checkSchema(noted.schema);
     return noted.rows === rows ? noted : { schema: noted.schema, rows };
+  }
   const info = footer ? await describeParquet(engine, { path: source.path, found, footer }) : foreignInfo(found);
   return { ...info, rows, ...(needsCopy && { needsCopy }) };
 }
@@ -174,6 +176,7 @@ export async function describeUpload(
   const own = (await describeOwnFiles(engine, [source], signal)).get(path);
   if (own instanceof Error && isOfTheEngine(own)) throw own;
   const isOwn = own !== undefined && !(own instanceof Error) && isStoredAs(own.schema, found);
+  if (isOwn) checkSchema(own.schema);
   const info = isOwn ? own : await describeParquet(engine, { path, found, footer, int96Unit }, signal);
   return { source, info, columnNames };
 }
@@ -236,9 +239,9 @@ async function inspect(engine: FileChild, source: SettledSource, signal?: AbortS
 
 /** Describes a foreign source, except for the number of rows. */
 function foreignInfo(found: FoundColumns): SourceInfo {
-  const fields = found.map(({ name, type }) => fieldFromDuckdb(name, type));
-  for (const field of fields) columnInfo(field);
-  return { schema: new Schema(fields), rows: 0, isForeign: true };
+  const schema = new Schema(found.map(({ name, type }) => fieldFromDuckdb(name, type)));
+  checkSchema(schema);
+  return { schema, rows: 0, isForeign: true };
 }
 
 /** Counts the rows of a source. DuckDB sums up the row groups of a Parquet file; the footer may declare another number. */

@@ -1,6 +1,5 @@
 import { ServiceError } from '@svc/errors';
 import {
-  columnInfo,
   type FrameInfo,
   type FrameRef,
   type FrameStream,
@@ -10,6 +9,7 @@ import {
   type RequestOrigin,
 } from '@svc/frames';
 import { createYield } from '@svc/frames/async';
+import { checkSchema } from '@svc/frames/columns';
 import { checkPutConditions, expiryOf, type WriteReservation } from '@svc/frames/store';
 import type { RecordBatch, Schema } from 'apache-arrow';
 import type { WrittenFile } from '../files/frame-files.ts';
@@ -49,7 +49,7 @@ async function putReceived(
 ): Promise<PutResult> {
   const { catalogue, hot } = parts;
   const folder = catalogue.folderOf(ref.tenant);
-  if (!('kind' in rows)) rows.schema.fields.forEach(columnInfo);
+  if (!('kind' in rows)) checkSchema(rows.schema);
   const filling = 'kind' in rows ? undefined : hot.fillNew(rows.schema);
   let staged: StagedRows | undefined;
   try {

@@ -235,6 +235,13 @@ describe('a file that cannot be read says why, and what to do', () => {
     expect(await outcomesOf(file)).toMatchObject({ put: failure, cold: failure, sql: failure });
   });
 
+  test('names of more than 1 MiB', async () => {
+    const names = Array.from({ length: 1025 }, (_, i) => String(i).padStart(1024, '_'));
+    const file = await parquetOf(`SELECT ${names.map((name) => `1 AS "${name}"`).join()}`);
+    const failure = refused('The names and metadata of the columns take 1049600 bytes; at most 1048576', 'Shorten');
+    expect(await outcomesOf(file)).toMatchObject({ put: failure, cold: failure, sql: failure });
+  });
+
   const group = (name: string, repetition: number, children: number): Uint8Array =>
     encodeStruct(
       new Map([

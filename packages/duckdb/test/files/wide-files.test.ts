@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
+import { streamFromTable } from '@svc/frames';
 import { MAX_COLUMNS } from '@svc/frames/columns';
-import { Field, Float64, Schema } from 'apache-arrow';
+import { Field, Float64, Schema, Table } from 'apache-arrow';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { COLUMNS_PER_STATEMENT, measureOf } from '../../src/files/copied-rows.ts';
 import { createFilesFixture, type FilesFixture, textOf } from '../../src/testing/files-fixture.ts';
@@ -40,6 +41,14 @@ test('the sign of zero is kept in the last column of a wide CSV file', { tags: [
   const zeros = ['0.0', '-0.0', '0.0', '-0.0'];
   const { text } = await convert(zeros.map((zero) => lineOf((i) => (i === WIDTH - 1 ? zero : '1.5'))));
   expect(text).toBe([0, '-0', 0, '-0'].map((zero) => `{"c${WIDTH - 1}":${zero}}\n`).join(''));
+});
+
+test('a file of an earlier version whose names are too long together can be read', async () => {
+  const fields = Array.from({ length: 1100 }, (_, i) => new Field(String(i).padStart(1000, '_'), new Float64(), true));
+  const path = fixture.path();
+  await fixture.files.write(path, streamFromTable(new Table(new Schema(fields))), { compression: 'zstd', level: 1 });
+  const { schema } = await fixture.describe({ kind: 'parquet', path, isOwn: true });
+  expect(schema.fields.map(({ name }) => name)).toEqual(fields.map(({ name }) => name));
 });
 
 // The time that DuckDB takes for a statement grows with the square of its aggregates.

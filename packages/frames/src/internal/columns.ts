@@ -11,7 +11,15 @@
  * ```
  */
 export { TYPE_METADATA_KEY } from '@svc/arrow';
-export { childrenOf, declaredField, keyAndValueOf, typeOf, valueTypeOf } from '../column-types.ts';
+export {
+  checkNames,
+  checkSchema,
+  childrenOf,
+  declaredField,
+  keyAndValueOf,
+  typeOf,
+  valueTypeOf,
+} from '../column-types.ts';
 export {
   arrayTypeOf,
   chunksOf,

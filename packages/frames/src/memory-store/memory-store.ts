@@ -3,7 +3,7 @@ import type { RecordBatch, Schema } from 'apache-arrow';
 import { monotonicFactory } from 'ulid';
 import { createYield } from '../async.ts';
 import { type ByteBudget, createByteBudget } from '../byte-budget.ts';
-import { columnInfo } from '../column-types.ts';
+import { checkSchema, columnInfo } from '../column-types.ts';
 import { matchColumns, underSchema, withMissingColumns } from '../columns/match-columns.ts';
 import { createFrameBytes, schemaBytes } from '../columns/record-batch.ts';
 import { selectColumns, sliceBatches } from '../columns/slice-batches.ts';
@@ -105,6 +105,7 @@ async function putFrame(
 ): Promise<PutResult> {
   checkConditions(frames, ref, options);
   frames.removeExpired();
+  checkSchema(source.schema);
   const columns = source.schema.fields.map(columnInfo);
   const reservation = reservations.open(ref, 'put', options.quota);
   const { batches, rows, bytes } = await collect(frames, source, reservation, options.signal);
@@ -147,7 +148,7 @@ async function appendFrame(parts: Parts, ref: FrameRef, rows: FrameStream, optio
   const source = before && options.missingAsNull === true ? withMissingColumns(before.schema, rows) : rows;
   // Refuse a mismatch before receiving the rows.
   if (before) matchColumns(before.schema, source.schema);
-  source.schema.fields.forEach(columnInfo);
+  checkSchema(rows.schema);
   const reservation = reservations.open(ref, 'append', options.quota);
   const added = await collect(frames, source, reservation, options.signal);
   let { bytes } = added;

@@ -1,5 +1,7 @@
+import { Field, Int8, Schema } from 'apache-arrow';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type FrameRef, type OpenFrame, parseHandle, type Store } from '../store.ts';
+import { streamOfBatches } from '../streams.ts';
 import { quotaContract } from './quota-contract.ts';
 import { readingContract } from './reading-contract.ts';
 import { renameContract } from './rename-contract.ts';
@@ -48,6 +50,13 @@ export function storeContract(name: string, createStore: (options: StoreContract
       expect(info.bytes).toBeGreaterThanOrEqual(24);
       expect(await ids(trades)).toEqual([0n, 1n, 2n]);
       expect(await store.describe(trades)).toEqual(info);
+    });
+
+    test.each(['put', 'append'] as const)('%s refuses a frame whose names are too long together', async (write) => {
+      const fields = Array.from({ length: 1025 }, (_, i) => new Field(String(i).padStart(1024, '_'), new Int8(), true));
+      const frame = streamOfBatches(new Schema(fields), []);
+      await expect(store[write](trades, frame)).rejects.toMatchObject({ code: 'invalid_data' });
+      expect(await store.describe(trades)).toBeUndefined();
     });
 
     test('an unknown frame is undefined, and dropping it is false', async () => {

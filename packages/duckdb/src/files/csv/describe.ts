@@ -3,7 +3,7 @@ import { ServiceError } from '@svc/errors';
 import { counted } from '@svc/errors/internal';
 import { columnInfo } from '@svc/frames';
 import { createYield } from '@svc/frames/async';
-import { declaredField } from '@svc/frames/columns';
+import { checkNames, declaredField } from '@svc/frames/columns';
 import { DataType, type Field, Schema } from 'apache-arrow';
 import { checkedName, type CsvHead, csvTextsSql } from './dialect.ts';
 import { inexactValue } from './faults.ts';
@@ -60,6 +60,7 @@ export async function detectCsvTable(reader: CsvReader, source: CsvSource, head:
   const pause = createYield();
   await pause();
   const names = columnNames(source, head, header);
+  checkNames(names);
   const declared = declaredColumns(source, names);
   const texts = csvTextsSql(source, { delimiter, skip, header, columns: names });
   const isInferred = declared.includes(undefined);

@@ -1,9 +1,8 @@
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
-import { childrenOf, TYPE_METADATA_KEY, typeOf, valueTypeOf } from '@svc/frames/columns';
+import { checkSchema, childrenOf, TYPE_METADATA_KEY, typeOf, valueTypeOf } from '@svc/frames/columns';
 import { uncheckedSchemaFromUpload } from '@svc/frames/ipc';
 import { DataType, Decimal, Duration, Field, List, Schema, Struct, Timestamp, TimeUnit, Utf8 } from 'apache-arrow';
-import { columnInfo } from '@svc/frames';
 import type { DuckType, GetPlan, Int96Unit } from '../../wire/column-plans.ts';
 import type { ChildResponses } from '../../wire/requests.ts';
 import type { ForeignColumn, SourceInfo } from '../frame-files.ts';
@@ -229,13 +228,9 @@ export async function describeParquet(
     arrow,
     int96Unit: int96Unit ?? (arrow.some(hasNanos) ? 'nanos' : 'micros'),
   });
-  for (const { field } of columns) columnInfo(field);
-  return {
-    schema: new Schema(columns.map(({ field }) => field)),
-    rows: 0,
-    isForeign: true,
-    foreignColumns: columns.map(({ column }) => column),
-  };
+  const schema = new Schema(columns.map(({ field }) => field));
+  checkSchema(schema);
+  return { schema, rows: 0, isForeign: true, foreignColumns: columns.map(({ column }) => column) };
 }
 
 function leavesOf(types: readonly DuckType[]): number {

@@ -1,7 +1,7 @@
 import { appendFile, constants, copyFile, type FileHandle, open, stat, truncate } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import { createYield } from '@svc/frames/async';
-import { MAX_COLUMNS } from '@svc/frames/columns';
+import { checkNames, MAX_COLUMNS } from '@svc/frames/columns';
 import { unlinkIfThere } from '@svc/objects/internal';
 import { DAMAGED, encryptedParquet, tooDeep, tooManyColumns } from './faults.ts';
 import { encodeParquetTail, PARQUET_TAIL_BYTES, parseParquetTail } from '../../wire/file-layout.ts';
@@ -78,6 +78,7 @@ export async function readParquetFooter(path: string): Promise<ParquetFooter | u
     const { elements, schemaStart, schemaEnd, rows } = await readSchema(bytes);
     const columns = columnsOf(elements.map(({ element }) => element));
     if (Math.max(columns.names.length, columns.leaves.length) > MAX_COLUMNS) throw tooManyColumns();
+    checkNames(elements.slice(1).map(({ element }) => element.name));
     checkDepth(elements.map(({ element }) => element));
     return {
       ...columns,

@@ -1,13 +1,6 @@
-import {
-  type AppendOptions,
-  columnInfo,
-  type FrameInfo,
-  type FrameRef,
-  type PutResult,
-  type PutSource,
-} from '@svc/frames';
+import { type AppendOptions, type FrameInfo, type FrameRef, type PutResult, type PutSource } from '@svc/frames';
 import { createYield } from '@svc/frames/async';
-import { matchColumns, withMissingColumns } from '@svc/frames/columns';
+import { checkSchema, matchColumns, withMissingColumns } from '@svc/frames/columns';
 import { checkPutConditions, expiryOf, type WriteReservation } from '@svc/frames/store';
 import type { Schema } from 'apache-arrow';
 import { timeOfVersion } from '../catalogue/frame-versions.ts';
@@ -105,9 +98,9 @@ export function createAppends(parts: StoreParts): AppendRows {
 /** Converts rows to the columns of a frame, if it is possible before they are written. */
 function rowsToAppend(rows: ReceivedRows, schema: Schema | undefined, options: AppendOptions): ReceivedRows {
   if ('kind' in rows) return rows.kind === 'csv' && schema ? { ...rows, addedTo: schema } : rows;
-  const added = schema && options.missingAsNull === true ? withMissingColumns(schema, rows) : rows;
-  added.schema.fields.forEach(columnInfo);
-  if (schema === undefined) return added;
+  checkSchema(rows.schema);
+  if (schema === undefined) return rows;
+  const added = options.missingAsNull === true ? withMissingColumns(schema, rows) : rows;
   // Refuses a mismatch before any row is read.
   const match = matchSent(schema, added.schema);
   return !match.isPlain && isStoredForm(added.schema) ? conformed(added, match) : added;

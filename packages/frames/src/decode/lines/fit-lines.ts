@@ -18,7 +18,7 @@ import {
   Uint64,
   Utf8,
 } from 'apache-arrow';
-import { columnInfo, typeOf, valueTypeOf } from '../../column-types.ts';
+import { checkSchema, columnInfo, typeOf, valueTypeOf } from '../../column-types.ts';
 import { countBits, isBitSet, setBit, sliceBits } from '../../columns/column-data.ts';
 import { convertColumn, isConvertible, isSameType } from '../../columns/match-columns.ts';
 import { createRecordBatch } from '../../columns/record-batch.ts';
@@ -60,6 +60,8 @@ export async function fitLines(
     }
   }
   const schema = new Schema(fields);
+  // Here, and not only in the store: no table of a request is stored if one is refused.
+  if (frame === undefined) checkSchema(schema);
   return streamOfBatches(schema, batchesOf(schema, batches));
 }
 

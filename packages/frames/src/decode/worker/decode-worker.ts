@@ -4,6 +4,7 @@ import type { ByteBudget } from '../../byte-budget.ts';
 import type { DecodedFormat } from '../../encoding.ts';
 import { decodeArrow } from '../arrow/arrow-decoder.ts';
 import { schemaTextBytes } from '../arrow/read-schema.ts';
+import { checkTextBytes } from '../../column-types.ts';
 import { buffersOf } from '../../columns/column-data.ts';
 import {
   type ByteInput,
@@ -84,20 +85,16 @@ function handle(request: WorkerRequest): Outcome {
 
 /** The longest schema message. The event loop of the server decodes it in one piece. */
 const MAX_SCHEMA_BYTES = 4 << 20;
-/** The most bytes of names and metadata in it: the event loop also writes them as JSON, in one piece. */
-const MAX_TEXT_BYTES = 1 << 20;
 
 function nextStep(steps: DecodeSteps): ReturnType<DecodeSteps['next']> {
   const step = steps.next();
   if (step.done === true || step.value.kind !== 'schema') return step;
   const { message } = step.value;
-  const bytes = schemaTextBytes(message);
-  if (message.length <= MAX_SCHEMA_BYTES && bytes <= MAX_TEXT_BYTES) return step;
+  checkTextBytes(schemaTextBytes(message));
+  if (message.length <= MAX_SCHEMA_BYTES) return step;
   throw new ServiceError(
     'invalid_data',
-    bytes > MAX_TEXT_BYTES
-      ? `The names and metadata of the columns take ${bytes} bytes; at most ${MAX_TEXT_BYTES} are allowed.`
-      : `The schema takes ${message.length} bytes; at most ${MAX_SCHEMA_BYTES} are allowed.`,
+    `The schema takes ${message.length} bytes; at most ${MAX_SCHEMA_BYTES} are allowed.`,
     { hint: 'Shorten the names, or leave out metadata.' },
   );
 }
