@@ -22,6 +22,7 @@ describe('a sentence about HTTP, on the command line', () => {
     ['There is no frame "limit=3".', 'There is no frame "limit=3".'],
     ['The unlimited=3 is no parameter.', 'The unlimited=3 is no parameter.'],
     [ERROR_CODES.handle_not_found.hint, 'svc list prints all handles.'],
+    [ERROR_CODES.unauthenticated.hint, 'Name the file of a token with --token-file, or set SVC_TOKEN.'],
     [ERROR_CODES.route_not_found.hint, expect.stringContaining('--url')],
     [ERROR_CODES.method_not_allowed.hint, expect.stringContaining('--url')],
     [ERROR_CODES.too_many_requests.hint, 'Try again in a moment, or raise sql.max_queued.'],

@@ -201,6 +201,10 @@ const SENTENCES: readonly (readonly [RegExp, string])[] = [
     /Send the rows in several files: POST \/frames\/\{handle\} appends/,
     'Put the rows in several files: --append adds to a frame',
   ],
+  [
+    /Send the header Authorization with Bearer and a token, or with Basic and the token as the password/,
+    'Name the file of a token with --token-file, or set SVC_TOKEN',
+  ],
   [/Retry after the number of seconds in Retry-After/, 'Try again in a moment'],
 ];
 
