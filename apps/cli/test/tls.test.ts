@@ -82,7 +82,7 @@ describe('svc over TLS', () => {
     [
       'a missing file',
       ['--ca-file', '/nowhere/ca.pem'],
-      'The file "/nowhere/ca.pem" of --ca-file cannot be read: ENOENT.',
+      'The file "/nowhere/ca.pem" of --ca-file cannot be read: there is no such file.',
     ],
     ['no authority', ['--ca-file', text], 'The file of --ca-file does not contain a PEM certificate.'],
     [

@@ -78,7 +78,11 @@ describe('the token of a request', () => {
   });
 
   test.each([
-    ['is missing', undefined, 'cannot be read: ENOENT.'],
+    [
+      'is missing',
+      undefined,
+      'cannot be read: there is no such file.\nhint: Check the name and the current directory.\n',
+    ],
     ['has two words', 'svc_secret word', 'is not a token'],
     ['is empty', '', 'is not a token'],
     ['is too large', 'x'.repeat(20_000), 'has more than 16384 bytes.'],

@@ -20,34 +20,35 @@ export interface OpenSource {
 export async function openSource(file: string, stdin: Readable): Promise<OpenSource> {
   if (file === DASH) {
     return {
-      chunks: readSource(file, stdin),
+      chunks: readSource('Standard input', stdin),
       bytes: undefined,
       close: async () => void stdin.destroy(),
     };
   }
-  const opened = await open(file).catch(fail(file));
+  const title = JSON.stringify(file);
+  const opened = await open(file).catch(fail(title));
   const stat = await opened.stat();
   if (stat.isDirectory()) {
     await opened.close();
-    throw new CliError('usage', `${JSON.stringify(file)} is a directory.`, { hint: 'Name a file.' });
+    throw new CliError('usage', `${title} is a directory.`, { hint: 'Name a file.' });
   }
   const stream = opened.createReadStream({ highWaterMark: CHUNK_BYTES, autoClose: false });
   return {
-    chunks: readSource(file, stream),
+    chunks: readSource(title, stream),
     bytes: stat.isFile() ? stat.size : undefined,
     close: () => opened.close(),
   };
 }
 
-/** Yields the bytes of a stream; errors name the file. */
-async function* readSource(file: string, stream: Readable): AsyncGenerator<Uint8Array> {
+/** Yields the bytes of a stream; errors begin with `title`. */
+async function* readSource(title: string, stream: Readable): AsyncGenerator<Uint8Array> {
   try {
     for await (const chunk of stream) {
       if (!(chunk instanceof Uint8Array)) throw new TypeError('The stream has an encoding set.');
       yield chunk;
     }
   } catch (error) {
-    fail(file)(error);
+    fail(title)(error);
   }
 }
 
@@ -61,13 +62,12 @@ const REASONS: Readonly<Record<string, readonly [reason: string, hint: string]>>
 };
 const OTHER_HINT = 'Check that other programs can read it.';
 
-function fail(file: string): (error: unknown) => never {
+function fail(title: string): (error: unknown) => never {
   return (error) => {
     const code = errorCode(error);
     if (code === undefined) throw error;
-    const name = file === DASH ? 'Standard input' : JSON.stringify(file);
     const [reason, hint] = REASONS[code] ?? [code, OTHER_HINT];
-    throw new CliError('usage', `${name} cannot be read: ${reason}.`, { hint, cause: error });
+    throw new CliError('usage', `${title} cannot be read: ${reason}.`, { hint, cause: error });
   };
 }
 
@@ -78,7 +78,7 @@ export function readSmallFile(path: string, title: string, maxBytes: number, hin
   try {
     length = readInto(bytes, path);
   } catch (error) {
-    throw new CliError('usage', `${title} cannot be read: ${errorCode(error)}.`, { hint, cause: error });
+    fail(title)(error);
   }
   if (length > maxBytes) throw new CliError('usage', `${title} has more than ${maxBytes} bytes.`, { hint });
   return bytes.toString('utf8', 0, length);
