@@ -31,6 +31,14 @@ test('a token is printed once and alone, listed without its secret, and revoked'
   expect(JSON.parse((await run(['token', 'list', '--json', '--file', file])).stdout)).toEqual([]);
 });
 
+test('a list shows never for no expiry, and nothing for no note', async () => {
+  await run([...CREATE, '--file', file]);
+  const { stdout } = await run(['token', 'list', '--file', file]);
+  expect(stdout).toMatch(/\nt-\S+ +alpha +read,write +never *\n$/);
+  const [listed] = JSON.parse((await run(['token', 'list', '--json', '--file', file])).stdout);
+  expect(listed).toMatchObject({ expires: null, note: null });
+});
+
 test('the file is that of the settings', async () => {
   const env = { SERVICE_AUTH_CALLERS_FILE: file };
   expect(await run(CREATE, { env })).toMatchObject({ code: 0 });

@@ -91,7 +91,9 @@ const ACTIONS: Readonly<Record<string, (args: Arguments, context: Context) => Pr
       return;
     }
     const printer = createTablePrinter(COLUMNS, context.stdout, { more: 'use svc token list --json' });
-    await printer.add(rows.map((row) => [row.id, row.tenant, row.permissions.join(','), row.expires, row.note]));
+    await printer.add(
+      rows.map((row) => [row.id, row.tenant, row.permissions.join(','), row.expires ?? 'never', row.note ?? '']),
+    );
     await printer.end();
   },
 
