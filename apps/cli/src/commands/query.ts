@@ -68,6 +68,11 @@ export const query: Command = {
       });
     }
     const sql = await sqlOf(args, context);
+    if (sql.trim() === '') {
+      throw new CliError('usage', 'There is no SQL.', {
+        hint: 'Give it as an argument, with --file, or on standard input.',
+      });
+    }
     if (keep !== undefined) {
       return withClient(args, context, { ...use, isWriting: true }, async (client) => {
         const kept = { ...keep, sql, params, engine: engine ?? (await defaultEngine(client)) };
