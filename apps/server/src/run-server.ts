@@ -47,6 +47,7 @@ export async function runServer(argv: readonly string[], options: RunOptions = {
   const loaded = loadConfig({ name: NAME, argv, env: process.env, homeDir: homedir(), isTerminal });
   if (loaded.kind === 'config') return serve(loaded, options.onReady);
   if (loaded.kind === 'problems') return refuse(...loaded.problems);
+  if (loaded.kind === 'print-config') warnOf(loaded, logOf(loaded));
   process.stdout.write(textAskedFor(loaded, options.command ?? 'server'));
   return EXIT.ok;
 }
@@ -62,10 +63,18 @@ function refuse(...problems: readonly Finding[]): number {
   return EXIT.badConfiguration;
 }
 
+function logOf({ config }: LoadedConfig): Log {
+  return createLog(config.logging, { service: 'svc', version: packageVersion(), instance: hostname() });
+}
+
+function warnOf({ warnings }: LoadedConfig, log: Log): void {
+  for (const { source, message, hint } of warnings) log.warn(`${describeSource(source)}: ${message} ${hint}`);
+}
+
 async function serve(loaded: LoadedConfig, onReady: RunOptions['onReady']): Promise<number> {
-  const { config, warnings } = loaded;
+  const { config } = loaded;
   const version = packageVersion();
-  const log = createLog(config.logging, { service: 'svc', version, instance: hostname() });
+  const log = logOf(loaded);
   const opened = await openConfiguredAuthenticator(loaded, createLogObserver(log));
   if ('problem' in opened) {
     if (!opened.isConfiguration) {
@@ -78,7 +87,7 @@ async function serve(loaded: LoadedConfig, onReady: RunOptions['onReady']): Prom
   if ('problem' in openedTls) return refuse(openedTls.problem);
   const audit = await openAudit(loaded, log);
   if ('problem' in audit) return refuse(audit.problem);
-  for (const { source, message, hint } of warnings) log.warn(`${describeSource(source)}: ${message} ${hint}`);
+  warnOf(loaded, log);
   for (const sentence of startWarnings(config)) log.warn(sentence);
   // A signal may arrive as soon as a listener answers: the start finishes first.
   const signalled = waitForSignal();

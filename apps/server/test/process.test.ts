@@ -196,6 +196,13 @@ describe('configuration', () => {
     expect(warnings).toMatch(/SERVICE_GRPC_PROT[^]*SERVICE_GRPC_PORT/);
   });
 
+  test('--print-config warns of unknown keys, too', async () => {
+    const args = ['--print-config', '--config', tomlFile('[server]\ngrcp_port = 1\n')];
+    const { code, stdout, stderr } = await runToEnd(args);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^\[server\]\n/)]);
+    expect(stderr).toMatch(/"level":"warn".*grcp_port.*grpc_port/);
+  });
+
   test('the file is ~/.service/config.toml, or the one that SERVICE_CONFIG names; an empty variable is none', async () => {
     const home = mkdtempSync(join(tmpdir(), 'svc-home-'));
     onTestFinished(() => rmSync(home, { recursive: true }));
