@@ -75,6 +75,11 @@ export function incompleteResponse(): CliError {
   });
 }
 
+/** Returns the message of a failure with a full stop, as the end of a sentence. */
+export function reasonOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replace(/\.?$/, '.');
+}
+
 /** Returns the code of a Node or system error, such as `ENOENT`; undefined if it has none. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;

@@ -46,6 +46,16 @@ describe('a directory instead of a server', () => {
     });
   });
 
+  test('names the cause of a damaged frame in one sentence', async () => {
+    await put('trades');
+    const own = join(data, 'cold/default/trades');
+    const part = (await readdir(own)).find((name) => name.endsWith('.parquet')) ?? '';
+    await writeFile(join(own, part), 'no parquet at all');
+    expect((await run(['get', data, 'trades'])).stderr).toMatch(
+      /\nwarning: The cause is: The stored file is damaged: [^.]+\.\nerror: /,
+    );
+  });
+
   test('is not changed by reads', async () => {
     await mkdir(data);
     await writeFile(join(data, 'prices.csv'), 'day\n1\n');

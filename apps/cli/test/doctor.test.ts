@@ -301,6 +301,15 @@ describe('the frames of a directory', () => {
     expect(await readFile(path)).toEqual(bytes);
   });
 
+  test('that are missing are named with the reason, and 1', { tags: ['slow'] }, async () => {
+    await put('a');
+    const path = await pathOf('a');
+    await rm(path);
+    const { code, stdout } = await verify();
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^problem {2}The frame "a" could not be read: ENOENT: [^.]*, stat '.*\.parquet'\. Check /);
+  });
+
   test('that were written without checksums are counted, and 4', { tags: ['slow'] }, async () => {
     await put('a');
     await put('old');

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -52,6 +52,19 @@ describe('with storage.data_dir', () => {
     const known = await second.fetch('/exec?handle=t&fmt=json', { headers: { 'if-none-match': etag } });
     expect(known.status).toBe(304);
     expect(await (await second.fetch('/frames/t')).json()).toMatchObject({ version, expires, created });
+  });
+
+  test('the log names the cause of a frame that cannot be read', async () => {
+    const directory = dataDirectory();
+    mkdirSync(join(directory, 'cold'));
+    writeFileSync(join(directory, 'cold', 'broken.parquet'), 'no parquet at all');
+    const server = await startProcess({ args: ['--data-dir', directory] });
+    await server.fetch('/frames');
+    const line = await server.logged(({ message }) => message === 'A frame cannot be read and is skipped.');
+    expect(line).toMatchObject({
+      handle: 'broken',
+      cause: expect.stringMatching(/^The frame "broken" cannot be read\. /),
+    });
   });
 
   test('a second server on the directory refuses to start and names the holder', async () => {

@@ -1,5 +1,5 @@
 import type { Command } from '../args/command.ts';
-import { EXIT } from '../errors.ts';
+import { EXIT, reasonOf } from '../errors.ts';
 import { fileError, findDirectory } from '../frames/find-directory.ts';
 import { formatCount, visibleText } from '../text.ts';
 
@@ -50,8 +50,7 @@ export const backup: Command = {
 };
 
 function notVerified(error: unknown): string {
-  const known = fileError(error, 'The verification');
-  const reason = (known instanceof Error ? known.message : String(known)).replace(/\.?$/, '.');
+  const reason = reasonOf(fileError(error, 'The verification'));
   return `The backup is complete, but not verified. ${reason} Verify it with svc doctor.`;
 }
 

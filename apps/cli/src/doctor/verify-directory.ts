@@ -3,6 +3,7 @@ import { createDurableStore, createFrameFiles, type FrameVerdict } from '@svc/du
 import { planPrivateDirectory } from '@svc/duckdb/internal';
 import { DEFAULT_TENANT } from '@svc/frames';
 import type { Diagnosis } from './local-checks.ts';
+import { reasonOf } from '../errors.ts';
 import { directoryError, type FrameDirectory } from '../frames/find-directory.ts';
 
 /** Verifies the checksums of all frames in a directory, named as the user wrote it. Changes nothing in it. */
@@ -68,7 +69,7 @@ function damagedFrame(verdict: FrameVerdict): Diagnosis {
 function unreadableFrame(verdict: FrameVerdict): Diagnosis {
   return {
     status: 'problem',
-    text: `${nameOf(verdict)} could not be read: ${String(verdict.cause)}.`,
+    text: `${nameOf(verdict)} could not be read: ${reasonOf(verdict.cause)}`,
     advice: 'Check the permissions of its file, and the disk.',
   };
 }

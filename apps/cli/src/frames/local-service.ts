@@ -13,7 +13,7 @@ import { planPrivateDirectory } from '@svc/duckdb/internal';
 import { createExecApp } from '@svc/exec-http';
 import { createDecoders } from '@svc/frames';
 import { createService } from '@svc/service';
-import { CliError } from '../errors.ts';
+import { CliError, reasonOf } from '../errors.ts';
 import { directoryError, type FrameDirectory } from './find-directory.ts';
 
 /** The HTTP API over a directory, in this process. */
@@ -71,7 +71,7 @@ export async function openLocalService(
       // A server would only log the cause; here the files belong to the user.
       observe: (event) => {
         const isFault = event.kind === 'request_answered' && event.error?.code === 'internal';
-        if (isFault) problems.add(`The cause is: ${String(event.error?.cause)}.`);
+        if (isFault) problems.add(`The cause is: ${reasonOf(event.error?.cause)}`);
       },
       ...(hasSql && {
         engines: {

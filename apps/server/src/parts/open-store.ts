@@ -193,5 +193,6 @@ const SENTENCES: Record<StoreProblem['kind'], string> = {
 };
 
 function reportProblem({ kind, tenant, handle, cause }: StoreProblem, log: Log): void {
-  log[kind === 'not_a_table' ? 'info' : 'warn'](SENTENCES[kind], { tenant, handle, cause: String(cause) });
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  log[kind === 'not_a_table' ? 'info' : 'warn'](SENTENCES[kind], { tenant, handle, cause: reason });
 }
