@@ -46,6 +46,18 @@ describe('a directory instead of a server', () => {
     });
   });
 
+  test('with frames of other tenants only says so beside the empty list', async () => {
+    await put('trades', ROWS, '--tenant', 'alpha');
+    const stderr = 'hint: The directory has 1 frame of other tenants; --tenant <name> selects one.\n';
+    expect(await run(['list', data])).toEqual({ code: 0, stdout: expect.stringMatching(/\n0 frames\n$/), stderr });
+    expect(await run(['list', data, '--json'])).toEqual({ code: 0, stdout: '{"frames":[]}\n', stderr });
+    expect(await run(['list', data, '--tenant', 'beta'])).toMatchObject({ stderr });
+    expect(await run(['list', data, '--tenant', 'alpha'])).toMatchObject({ stderr: '' });
+    expect(await run(['list', data, 'tra'])).toMatchObject({ stderr: '' });
+    await run(['drop', data, 'trades', '--tenant', 'alpha']);
+    expect(await run(['list', data])).toMatchObject({ stderr: '' });
+  });
+
   test('names the cause of a damaged frame in one sentence', async () => {
     await put('trades');
     const own = join(data, 'cold/default/trades');

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, readResponse } from './client.ts';
-import { FRAME, FRAME_LIST, HEALTH, type Health, INFO, type ListedFrame } from './server-responses.ts';
+import { FRAME, FRAME_LIST, HEALTH, type Health, INFO, type ListedFrame, STORE_HEALTH } from './server-responses.ts';
 import { CliError, EXIT } from '../errors.ts';
 
 /** The frames of a full page. */
@@ -75,6 +75,12 @@ const MAX_BYTES = 1024 * 1024;
 /** Reads the health of a server. */
 export async function readHealth(client: Client): Promise<Health> {
   return readResponse(await client.send({ method: 'GET', path: 'health' }), HEALTH, MAX_BYTES);
+}
+
+/** Counts the frames of all tenants in a local directory, without files of others. */
+export async function countFrames(client: Client): Promise<number> {
+  const health = await readResponse(await client.send({ method: 'GET', path: 'health' }), STORE_HEALTH, MAX_BYTES);
+  return health.parts.store.frames;
 }
 
 /**

@@ -63,6 +63,9 @@ export const HEALTH = v.object(
 /** The health of a server. */
 export type Health = v.InferOutput<typeof HEALTH>;
 
+/** The part of the health that a local directory always has. */
+export const STORE_HEALTH = v.object({ parts: v.object({ store: v.object({ frames: v.number() }) }) }, NO_HEALTH);
+
 /** What a server can do. */
 export const INFO = v.object(
   {

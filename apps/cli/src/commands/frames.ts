@@ -1,13 +1,14 @@
 import { serverOptions, TENANT_OPTION } from '../args/client-options.ts';
 import { beginsWithDirectory, type Command } from '../args/command.ts';
-import { readResponse } from '../client/client.ts';
-import { framePath, listFrames } from '../client/requests.ts';
+import { type Client, readResponse } from '../client/client.ts';
+import { countFrames, framePath, listFrames } from '../client/requests.ts';
 import { FRAME, type ListedFrame } from '../client/server-responses.ts';
 import { CliError, EXIT } from '../errors.ts';
 import { withNearestHandle } from '../frames/frame-requests.ts';
 import { withClient } from '../frames/with-client.ts';
 import type { Output } from '../output/output.ts';
 import { printFrame, printFrameList } from '../output/print-frames.ts';
+import { formatCount } from '../text.ts';
 
 /** `svc list`: lists the frames. */
 export const list: Command = {
@@ -24,23 +25,35 @@ export const list: Command = {
   notes: ['Examples:', '  svc list', '  svc list ./data', "  svc list tra --json | jq -r '.frames[].handle'"],
   async run(args, context) {
     const [prefix] = args.positionals;
-    await withClient(args, context, {}, (client) => {
+    const isLocal = args.directory !== undefined;
+    await withClient(args, context, {}, async (client) => {
       // In a directory, no server reads the files later.
-      const pages = listFrames(client, prefix, context.signal, args.directory !== undefined);
-      return args.has('json') ? printJson(pages, context.stdout) : printFrameList(pages, context.stdout);
+      const pages = listFrames(client, prefix, context.signal, isLocal);
+      const count = await (args.has('json') ? printJson : printFrameList)(pages, context.stdout);
+      if (isLocal && count === 0 && prefix === undefined) await hintAtTenants(client, context.stderr);
     });
   },
 };
 
-async function printJson(pages: AsyncIterable<readonly ListedFrame[]>, output: Output): Promise<void> {
-  let separator = '{"frames":[';
+async function printJson(pages: AsyncIterable<readonly ListedFrame[]>, output: Output): Promise<number> {
+  let count = 0;
   for await (const page of pages) {
     for (const frame of page) {
-      await output.write(`${separator}\n${JSON.stringify(frame)}`);
-      separator = ',';
+      await output.write(`${count === 0 ? '{"frames":[' : ','}\n${JSON.stringify(frame)}`);
+      count += 1;
     }
   }
-  await output.write(separator === ',' ? '\n]}\n' : `${separator}]}\n`);
+  await output.write(count === 0 ? '{"frames":[]}\n' : '\n]}\n');
+  return count;
+}
+
+/** Says if a directory without frames of one tenant has some of others. */
+async function hintAtTenants(client: Client, stderr: Output): Promise<void> {
+  const frames = await countFrames(client);
+  if (frames === 0) return;
+  await stderr.write(
+    `hint: The directory has ${formatCount(frames, 'frame')} of other tenants; --tenant <name> selects one.\n`,
+  );
 }
 
 const MAX_BYTES = 64 * 1024 * 1024;

@@ -14,8 +14,8 @@ const UNKNOWN = '?';
 const MORE = { more: 'use svc list --json' };
 const MORE_OF_ONE = { more: 'use svc describe --json' };
 
-/** Prints frames as a table. */
-export async function printFrameList(pages: AsyncIterable<readonly ListedFrame[]>, output: Output): Promise<void> {
+/** Prints frames as a table; returns how many there were. */
+export async function printFrameList(pages: AsyncIterable<readonly ListedFrame[]>, output: Output): Promise<number> {
   const printer = createTablePrinter(LIST_COLUMNS, output, MORE);
   let count = 0;
   let unknown = 0;
@@ -37,6 +37,7 @@ export async function printFrameList(pages: AsyncIterable<readonly ListedFrame[]
   await printer.end();
   const note = unknown === 0 ? '' : `; ${UNKNOWN}: the server has not read ${formatCount(unknown, 'file')} yet`;
   await output.write(`${formatCount(count, 'frame')}${note}\n`);
+  return count;
 }
 
 /** Prints the metadata and the columns of a frame. */

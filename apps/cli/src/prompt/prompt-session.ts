@@ -64,7 +64,10 @@ export function createPromptSession(options: PromptSessionOptions): PromptSessio
   const known = createKnownFrames(client);
 
   async function describeFrames(handle: string | undefined, signal: AbortSignal): Promise<void> {
-    if (handle === undefined) return printFrameList(listFrames(client, undefined, signal), stdout);
+    if (handle === undefined) {
+      await printFrameList(listFrames(client, undefined, signal), stdout);
+      return;
+    }
     const request = { method: 'GET', path: framePath(handle), signal } as const;
     const response = await withNearestHandle(client, handle, signal, () => client.send(request));
     await printFrame(await readResponse(response, FRAME, MAX_BYTES), stdout);
