@@ -234,6 +234,20 @@ describe('a refusal is a sentence and a hint:', () => {
   });
 });
 
+test('files of others are in the backup, and counted apart', async () => {
+  await run(['put', data, 't', '-', '--fmt', 'json'], { stdin: '[{"a":1}]' });
+  for (const name of ['cold/prices.csv', 'cold/default/fills.csv', 'cold/notes.txt']) {
+    await writeFile(join(data, name), 'id\n1\n');
+  }
+  const { code, stdout } = await run(['backup', data, backup]);
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: expect.stringMatching(/: 1 frame, 2 files of others, \d+ bytes\n$/),
+  });
+  await run(['restore', backup, restored]);
+  expect((await run(['list', restored])).stdout).toMatch(/\nfills .*\nprices .*\nt .*\n3 frames\n$/);
+});
+
 test('a damaged frame is in the backup, and a warning', { tags: ['slow'] }, async () => {
   for (const handle of ['whole', 'broken']) {
     await run(['put', data, handle, '-', '--fmt', 'json'], { stdin: JSON.stringify(rowsFrom(0, 100)) });

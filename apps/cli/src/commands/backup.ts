@@ -31,7 +31,7 @@ export const backup: Command = {
     // Imported lazily: they load the engine.
     const { backUpDirectory } = await import('../frames/backups.ts');
     const { verifyDirectory } = await import('../doctor/verify-directory.ts');
-    const { frames, bytes, problems } = await backUpDirectory(found, destination, { homeDir, signal });
+    const { frames, foreign, bytes, problems } = await backUpDirectory(found, destination, { homeDir, signal });
     const verify = async (): Promise<readonly string[]> => {
       const copy = await findDirectory(destination, homeDir);
       const diagnoses = await verifyDirectory(copy, destination, signal);
@@ -44,7 +44,9 @@ export const backup: Command = {
     });
     const warnings = [...problems, ...damages];
     for (const warning of warnings) await stderr.write(`warning: ${visibleText(warning)}\n`);
-    await stdout.write(`${visibleText(destination)}: ${formatCount(frames, 'frame')}, ${formatCount(bytes, 'byte')}\n`);
+    const others = foreign === 0 ? '' : `${formatCount(foreign, 'file')} of others, `;
+    const contents = `${formatCount(frames, 'frame')}, ${others}${formatCount(bytes, 'byte')}`;
+    await stdout.write(`${visibleText(destination)}: ${contents}\n`);
     return warnings.length === 0 ? EXIT.ok : EXIT.warned;
   },
 };

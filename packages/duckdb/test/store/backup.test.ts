@@ -85,7 +85,8 @@ describe('a backup, restored', () => {
     await writeFile(join(fixture.folder, 'README'), 'not a frame');
     const duckdbPath = join(folder, 'other.duckdb');
     await writeFile(duckdbPath, 'database');
-    await createBackup({ directory: fixture.directory, destination: backup, duckdbPath });
+    const report = await createBackup({ directory: fixture.directory, destination: backup, duckdbPath });
+    expect(report).toMatchObject({ frames: 1, foreign: 2, problems: [] });
     expect(await fixture.pinned()).toEqual([`${info.version}.parquet`]);
     old?.close();
     await restore();

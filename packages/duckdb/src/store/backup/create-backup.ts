@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, mkdir, readdir, realpath, rm, rmdir, stat } from 'node:fs/promises';
-import { dirname, join, relative, sep } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import {
   type CopiedFile,
   copyFlushed,
@@ -41,6 +41,8 @@ export interface BackupOptions {
 export interface BackupReport {
   /** The number of frames that were put; not of foreign ones. */
   readonly frames: number;
+  /** The number of foreign files. */
+  readonly foreign: number;
   readonly files: number;
   readonly bytes: number;
   /** A sentence for each file that is not in the backup, or not whole. */
@@ -68,7 +70,8 @@ export async function createBackup(options: BackupOptions): Promise<BackupReport
     await writeWhole(destination, INDEX_NAME, `.tmp-${INDEX_NAME}`, text);
     await syncDirectory(destination);
     await syncDirectory(dirname(destination));
-    return { frames, files: files.length, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0), problems };
+    const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+    return { frames, foreign: files.filter(isForeignFile).length, files: files.length, bytes, problems };
   } catch (error) {
     for (const entry of [FRAMES_FOLDER, ...DATABASE_NAMES, INDEX_NAME]) {
       await rm(join(destination, entry), { recursive: true, force: true }).catch(() => {});
@@ -76,6 +79,11 @@ export async function createBackup(options: BackupOptions): Promise<BackupReport
     if (isNew) await rmdir(destination).catch(() => {});
     throw error;
   }
+}
+
+/** Files of frames lie deeper. */
+function isForeignFile({ path }: BackupFile): boolean {
+  return path.split('/').length <= 3 && parseFileName(basename(path)).kind === 'foreign';
 }
 
 function noFrames(directory: string): BackupError {
