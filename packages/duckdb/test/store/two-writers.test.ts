@@ -1,14 +1,15 @@
 // A process that was stopped until another one took over its directory must not undo what that has acknowledged.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { readdir, rm } from 'node:fs/promises';
+import fs, { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { parseHandle } from '@svc/frames';
 import { longFrame, readRows } from '@svc/frames/testing';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createFrameVersions } from '../../src/store/catalogue/frame-versions.ts';
 import { FRAME_CODEC } from '../../src/store/log/frame-entry.ts';
 import { entryName } from '../../src/store/log/frame-log.ts';
-import type { DurableStore } from '../../src/store/durable-store.ts';
+import type { DurableStore, DurableStoreOptions } from '../../src/store/durable-store.ts';
 import { createStoreFixture, refOf, rowsOf, type StoreFixture } from '../../src/testing/store-fixture.ts';
 
 let fixture: StoreFixture;
@@ -24,11 +25,11 @@ beforeEach(async () => {
 afterEach(() => fixture.remove());
 
 /** Opens the directory as a process does that finds the lock of the first one stale. */
-async function takeOver(): Promise<DurableStore> {
+async function takeOver(options?: Partial<DurableStoreOptions>): Promise<DurableStore> {
   for (const name of await readdir(fixture.directory)) {
     if (name.startsWith('.lock')) await rm(join(fixture.directory, name));
   }
-  return fixture.open();
+  return fixture.open(options);
 }
 
 test.each<[string, (second: DurableStore) => Promise<unknown>]>([
@@ -43,6 +44,64 @@ test.each<[string, (second: DurableStore) => Promise<unknown>]>([
   expect(await fixture.pinned()).toHaveLength(2);
   expect((await readRows(reader!.read())).flat()).toEqual([0n, 1n, 2n, 3n]);
   reader?.close();
+});
+
+/** Opens the directory a second time, while the first process goes on. */
+async function openBeside(options?: Partial<DurableStoreOptions>): Promise<DurableStore> {
+  const locks = (await readdir(fixture.directory)).filter((name) => name.startsWith('.lock'));
+  const kept = await Promise.all(
+    locks.map(async (name) => [name, await readFile(join(fixture.directory, name))] as const),
+  );
+  const second = await takeOver(options);
+  for (const [name, content] of kept) await writeFile(join(fixture.directory, name), content);
+  return second;
+}
+
+test('two processes append to a frame and merge its parts: every row is there once, and no other file', async () => {
+  await first.close();
+  const options = { mergeAbove: 3, onProblem: (problem: unknown) => problems.push(problem) };
+  first = await fixture.open(options);
+  const second = await openBeside(options);
+  await first.put(refOf('a'), longFrame(1));
+  const appends = Array.from({ length: 40 }, async (_, i) => {
+    await (i % 2 === 0 ? first : second).append(refOf('a'), longFrame(1, { start: i + 1 }));
+  });
+  await Promise.all(appends);
+  await Promise.all([first.close(), second.close()]);
+  const third = await fixture.open();
+  const rows = (await rowsOf(third, refOf('a')))?.flat().toSorted((a, b) => Number(a) - Number(b));
+  expect(rows).toEqual(Array.from({ length: 41 }, (_, i) => BigInt(i)));
+  const { state } = FRAME_CODEC.decode(await readFile(await fixture.entry('a')));
+  expect(await fixture.parts('a')).toHaveLength(state.rows?.parts.length ?? 0);
+  expect(problems).toEqual([]);
+});
+
+test('a process that finds a part without an entry does not take it from the one that is about to name it', async () => {
+  await first.put(refOf('a'), longFrame(1));
+  let isOpened = false;
+  const { link } = fs;
+  onTestFinished(() => {
+    Object.assign(fs, { link });
+    syncBuiltinESMExports();
+  });
+  let second: DurableStore | undefined;
+  Object.assign(fs, {
+    link: async (from: string, to: string) => {
+      await link(from, to);
+      if (isOpened || !to.endsWith('.parquet') || !to.startsWith(fixture.folder)) return;
+      isOpened = true;
+      second = await openBeside();
+      expect(await rowsOf(second, refOf('a'))).toHaveLength(1);
+      await expect.poll(() => fixture.parts('a')).toHaveLength(1);
+    },
+  });
+  syncBuiltinESMExports();
+  await first.append(refOf('a'), longFrame(1, { start: 1 }));
+  await second?.close();
+  await first.close();
+  expect((await rowsOf(await fixture.open(), refOf('a')))?.flat()).toEqual([0n, 1n]);
+  expect(await fixture.parts('a')).toHaveLength(2);
+  expect(problems).toEqual([]);
 });
 
 test('the end of a reader after the store is closed removes nothing', async () => {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readdir, rm } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import type { ServiceError } from '@svc/errors';
 import { type FrameRef, type Handle, parseHandle } from '@svc/frames';
@@ -9,8 +8,7 @@ import { onceAtATime, unlinkIfThere } from '@svc/objects/internal';
 import { schemaFromText } from '../../types/stored-types.ts';
 import { isCheckpointDue, trimLog } from '../log/checkpoint.ts';
 import type { FrameMove, FrameState } from '../log/frame-entry.ts';
-import { isFolder, listTenant } from './frame-folders.ts';
-import { tenantOfFolder } from './frame-names.ts';
+import { listSlots } from './list-slots.ts';
 import {
   addSlot,
   appendTo,
@@ -31,17 +29,19 @@ import {
   readSlot,
   readVersion,
   refOf,
+  removeFiles,
   removeFolder,
   removeLog,
   removeSlot,
+  sameState,
   type Slot,
   slotOf,
   stateOf,
   type TenantSlots,
+  UnknownChange,
   unneededFiles,
   withoutRows,
 } from './frame-slots.ts';
-import { findNotTakenOver, takeOver } from './format-1/take-over.ts';
 import type { FrameVersions } from './frame-versions.ts';
 import { BackgroundChanges, type Changes, createChanges } from './changes.ts';
 import { Pins } from './pins.ts';
@@ -114,26 +114,8 @@ export class Catalogue implements Changes {
   }
 
   /** Lists the folders of the frames. */
-  async rescan(): Promise<void> {
-    const { directory, isReadOnly, files, onProblem } = this.#options;
-    for (const entry of await readdir(directory, { withFileTypes: true })) {
-      const name = tenantOfFolder(entry.name);
-      if (name === undefined || !(await isFolder(entry, directory))) continue;
-      const tenant = this.#tenantOf(name);
-      let { keys, unfinished, isOld } = await listTenant(tenant.path);
-      if (!isOld) tenant.notTakenOver.clear();
-      else if (isReadOnly) await findNotTakenOver(directory, tenant);
-      else {
-        await takeOver(tenant, { files, onProblem });
-        ({ keys } = await listTenant(tenant.path));
-      }
-      const pause = createYield();
-      for (const key of keys) {
-        await pause();
-        addSlot(slotOf(tenant, key));
-      }
-      if (!isReadOnly) await forEachConcurrently(unfinished, (path) => rm(path, { recursive: true, force: true }));
-    }
+  rescan(): Promise<void> {
+    return listSlots((name) => this.#tenantOf(name), this.#options);
   }
 
   /** Finds a frame that has not expired by its handle, ignoring case. */
@@ -506,7 +488,7 @@ export class Catalogue implements Changes {
     } catch (error) {
       // It may have succeeded. The next read finds out, and also which parts are needed.
       slot.known = undefined;
-      slot.isSwept = false;
+      if (error instanceof UnknownChange) slot.isSwept = false;
       throw error;
     }
   }
@@ -520,19 +502,23 @@ export class Catalogue implements Changes {
     take: (frame: StoredFrame) => void,
   ): Promise<StoredFrame> {
     checkFolder(slot);
+    const placed: string[] = [];
+    let isPublished = false;
     try {
-      const { frame, state } = await placeVersion(slot, handle, next);
+      const { frame, state } = await placeVersion(slot, handle, next, placed);
       await this.#append(
         slot,
         (before) => stateOf(before, { ...state, ...(from && { from }) }),
-        () => take(frame),
+        () => {
+          isPublished = true;
+          take(frame);
+        },
       );
       const staged = next.parts.flatMap((part) => ('path' in part || part.isKept === true ? [] : part.from));
       await Promise.allSettled(staged.map(unlinkIfThere));
       return frame;
     } catch (error) {
-      slot.isSwept = false;
-      this.#cleanLater(slot);
+      if (!isPublished && !(error instanceof UnknownChange)) await removeFiles(slot, placed, this.#options.onProblem);
       throw error;
     }
   }
@@ -577,12 +563,7 @@ export class Catalogue implements Changes {
     this.#retire(replaced, replacement);
     const kept = new Set(slot.current ? pathsOf(slot.current) : []);
     const parts = pathsOf(replaced).filter((path) => !kept.has(path));
-    this.#background.track(
-      forEachConcurrently(parts, unlinkIfThere).catch((cause: unknown) => {
-        slot.isSwept = false;
-        this.#options.onProblem({ kind: 'not_removed', tenant: replaced.tenant, handle: replaced.handle, cause });
-      }),
-    );
+    this.#background.track(removeFiles(slot, parts, this.#options.onProblem));
   }
 
   /** Removes parts that no version has, and the log of a frame that was dropped. */
@@ -590,10 +571,27 @@ export class Catalogue implements Changes {
     // It is not known which files are needed.
     if (slot.known === undefined || isDamaged(slot.current) || !isListed(slot)) return;
     await this.#options.checkLock();
-    if (!slot.isSwept) await forEachConcurrently(unneededFiles(slot), unlinkIfThere);
-    slot.isSwept = true;
+    if (!slot.isSwept) await this.#sweep(slot);
     if (slot.current !== undefined) return;
     await removeLog(slot);
     removeSlot(slot);
+  }
+
+  /**
+   * Removes parts that no entry names. A process that is about to name one cannot create the next entry after this, and places
+   * its rows again under another name.
+   */
+  async #sweep(slot: Slot): Promise<void> {
+    const files = unneededFiles(slot);
+    if (files.length > 0) {
+      const version = this.#options.versions.next('');
+      await this.#append(
+        slot,
+        (before) => sameState(slot, before, version),
+        () => slot.current && this.#noteEntry(slot, slot.current),
+      );
+      await forEachConcurrently(files, unlinkIfThere);
+    }
+    slot.isSwept = true;
   }
 }

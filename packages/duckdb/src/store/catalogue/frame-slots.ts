@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
 import { createDirectoryObjects, type Objects, OutcomeUnknown } from '@svc/objects';
-import { hasCode, makeDirectory, readSmallFile, syncDirectory, UNFINISHED } from '@svc/objects/internal';
+import { hasCode, makeDirectory, readSmallFile, syncDirectory, UNFINISHED, unlinkIfThere } from '@svc/objects/internal';
 import { type FrameRef, type Handle, parseHandle } from '@svc/frames';
 import { createYield } from '@svc/frames/async';
 import type { FramePart } from '../../files/frame-files.ts';
@@ -22,6 +22,7 @@ import {
 } from '../log/frame-log.ts';
 import { folderOfHandle, LAST_CHECKPOINT, LOG_FOLDER, namesIn, partFileName, partsIn } from './frame-folders.ts';
 import { folderOfTenant } from './frame-names.ts';
+import type { StoreProblem } from './store-problem.ts';
 import { changedFrame } from '../store-errors.ts';
 import {
   type ListedRows,
@@ -31,7 +32,7 @@ import {
   pathsOf,
   type StoredFrame,
 } from './stored-frame.ts';
-import { createTenantFolder, type TenantFolder, unfinishedPath } from './tenant-folder.ts';
+import { createTenantFolder, forEachConcurrently, type TenantFolder, unfinishedPath } from './tenant-folder.ts';
 
 /** A tenant, and the frames that its folder has. */
 export interface TenantSlots {
@@ -229,7 +230,7 @@ export async function appendTo(
 }
 
 /** A change that may or may not have happened. */
-class UnknownChange extends ServiceError {
+export class UnknownChange extends ServiceError {
   constructor({ key }: Slot, cause: unknown) {
     const message = `It is not known if the frame ${quoted(key)} was changed: the disk reported an error.`;
     super('unavailable', message, { hint: 'Read the frame to find out.', cause });
@@ -249,6 +250,7 @@ export async function placeParts(
   slot: Slot,
   version: string,
   next: readonly NextPart[],
+  placed: string[] = [],
 ): Promise<readonly FramePart[]> {
   if (slot.known?.seen === undefined) await makeDirectory(slot.tenant.path);
   // The names of the folders are flushed with the entry.
@@ -260,6 +262,7 @@ export async function placeParts(
     if ('path' in part) parts.push(part);
     else {
       const path = join(slot.path, partFileName(version));
+      placed.push(path);
       await link(part.from, path).catch((error: unknown) => {
         throw hasCode(error, 'EXDEV') ? otherFileSystem(slot.tenant, error) : error;
       });
@@ -271,10 +274,10 @@ export async function placeParts(
 }
 
 /** Places the parts of a version, and returns the frame and its state. With many columns, each step takes milliseconds. */
-export async function placeVersion(slot: Slot, handle: Handle, next: NextVersion) {
+export async function placeVersion(slot: Slot, handle: Handle, next: NextVersion, placed: string[]) {
   const { version, expires, isSame, contents } = next;
   const pause = createYield();
-  const parts = await placeParts(slot, version, next.parts);
+  const parts = await placeParts(slot, version, next.parts, placed);
   const rows = { schema: schemaText(contents.schema), parts: storedParts(parts) };
   await pause();
   const columns = await deltaColumns(contents.schema);
@@ -341,7 +344,8 @@ export function unneededFiles(slot: Slot): readonly string[] {
 const ENTRY = /^[0-9]{20}\.json$/;
 
 /** Removes the known entries of a frame that was dropped, its checkpoints, and its folder unless it has others. */
-export async function removeLog({ tenant, path, known }: Slot): Promise<void> {
+export async function removeLog(slot: Slot): Promise<void> {
+  const { tenant, path, known } = slot;
   const prefix = logPrefix(path);
   const newest = known?.seen === undefined ? '' : `${prefix}${entryName(known.seen.number)}`;
   const keys = [`${prefix}${LAST_CHECKPOINT}`];
@@ -354,7 +358,26 @@ export async function removeLog({ tenant, path, known }: Slot): Promise<void> {
     await syncDirectory(log);
   }
   await tenant.objects.remove(keys.slice(-1));
-  for (const folder of [log, path]) await rmdir(folder).catch(() => {});
+  await removeEmptyFolder(slot);
+}
+
+/** Removes files that nothing needs, and the folder of a frame that has none. A failure is reported. */
+export async function removeFiles(
+  slot: Slot,
+  paths: readonly string[],
+  onProblem: (problem: StoreProblem) => void,
+): Promise<void> {
+  try {
+    await forEachConcurrently(paths, unlinkIfThere);
+    if (slot.known?.seen === undefined) await removeEmptyFolder(slot);
+  } catch (cause) {
+    slot.isSwept = false;
+    onProblem({ kind: 'not_removed', ...refOf(slot), cause });
+  }
+}
+
+async function removeEmptyFolder({ path }: Slot): Promise<void> {
+  for (const folder of [join(path, LOG_FOLDER), path]) await rmdir(folder).catch(() => {});
 }
 
 /** Removes the folder of a frame at once, without a byte of space. Its name shows the next start that it is to go. */
@@ -364,6 +387,12 @@ export async function removeFolder({ tenant, path }: Slot): Promise<void> {
   await rename(path, away);
   await syncDirectory(tenant.path);
   await rm(away, { recursive: true, force: true });
+}
+
+/** The state of an entry that changes nothing. */
+export function sameState({ key }: Slot, now: FrameState | undefined, version: string): FrameState {
+  if (now) return { ...now, from: undefined, isSame: true };
+  return { table: randomUUID(), handle: parseHandle(key), version, rows: undefined, expires: null };
 }
 
 /** The state of a new version. */

@@ -1,4 +1,4 @@
-import { link } from 'node:fs/promises';
+import { link, lstat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { hasCode, unlinkIfThere } from '@svc/objects/internal';
 import type { FramePart } from '../../files/frame-files.ts';
@@ -139,4 +139,6 @@ async function linkUnlessThere(from: string, to: string): Promise<void> {
   await link(from, to).catch((error: unknown) => {
     if (!hasCode(error, 'EEXIST')) throw error;
   });
+  // It may lead nowhere from here.
+  if ((await lstat(to)).isSymbolicLink()) throw new Error('The part is a symbolic link.');
 }
