@@ -135,6 +135,8 @@ export async function crash(kind: string, rounds: number): Promise<Crashes> {
   const frames = (await listDescribed(store)).length;
   await store.close();
   await checkFiles(join(fixture.directory, 'default'), frames);
+  const processes = join(fixture.directory, '.processes');
+  expect(existsSync(processes) ? await readdir(processes) : []).toEqual([]);
   await fixture.remove();
   return { acknowledged, failures };
 }

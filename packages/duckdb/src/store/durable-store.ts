@@ -111,6 +111,8 @@ const NOT_RESPONDING: StoreFault = {
 
 /** The interval between sweeps of expired frames. */
 const EXPIRY_MS = 10_000;
+/** The interval between sweeps of what killed processes have left: of some, it is only known after a minute. */
+const SWEEP_MS = 60_000;
 
 /**
  * Opens a directory of frames, and locks it until the store is closed. Fails with `DirectoryInUseError` if another process
@@ -126,9 +128,14 @@ export async function createDurableStore(options: DurableStoreOptions): Promise<
     await markFormat(directory);
     // SQL uses relative paths between directories: they break across symbolic links.
     const own = planOwnDirectory(await realpath(directory));
+    await own.sweep();
     const parts = await createParts(options, own, lock);
     await endTakeOver(directory);
-    return storeOf(parts, options, () => releaseAll([own.remove(), lock.release()], options));
+    const timer = setInterval(() => void own.sweep(), SWEEP_MS).unref();
+    return storeOf(parts, options, async () => {
+      clearInterval(timer);
+      await releaseAll([own.remove(), lock.release()], options);
+    });
   } catch (error) {
     await lock.release();
     throw error;
