@@ -76,6 +76,21 @@ test('two processes append to a frame and merge its parts: every row is there on
   expect(problems).toEqual([]);
 });
 
+test('of two processes that replace the version that both know, one succeeds', async () => {
+  const second = await openBeside();
+  let { version } = (await first.put(refOf('a'), longFrame(1))).info;
+  for (let round = 2; round < 22; round++) {
+    const puts = [first, second].map((store) => store.put(refOf('a'), longFrame(round), { ifVersion: version }));
+    const outcomes = await Promise.allSettled(puts);
+    const won = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value.info] : []));
+    expect(won).toHaveLength(1);
+    version = won[0]?.version ?? '';
+  }
+  await Promise.all([first.close(), second.close()]);
+  expect(await rowsOf(await fixture.open(), refOf('a'))).toHaveLength(21);
+  expect(problems).toEqual([]);
+});
+
 test('a process that finds a part without an entry does not take it from the one that is about to name it', async () => {
   await first.put(refOf('a'), longFrame(1));
   let isOpened = false;
