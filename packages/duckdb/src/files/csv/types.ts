@@ -89,15 +89,18 @@ function float(sqlType: string, anyDigits: number, special?: string): CsvType {
         AND CASE WHEN ${value} <> 0 THEN true ELSE ${matches(text, zero)} END
         AND CASE WHEN strlen(${text}) <= ${anyDigits} THEN true
           WHEN ${matches(text, WHOLE_NUMBER)} THEN ${isSame} ELSE true END`;
-      return special === undefined ? `(${isNumber})` : `(${isNumber} OR ${text} IN (${special}))`;
+      return special === undefined ? `(${isNumber})` : `(${isNumber} OR ${matches(text, special)})`;
     },
   };
 }
 
 const DOUBLE_DIGITS = 15;
 const FLOAT_DIGITS = 7;
-/** As they are written to CSV, here and by numpy, pandas and pyarrow. In a column without a declared type they are texts. */
-const SPECIAL_FLOATS = `'NaN', 'nan', 'Infinity', 'inf', '-Infinity', '-inf'`;
+/**
+ * As they are written to CSV, here and by numpy, pandas and pyarrow. In a column without a declared type they are texts. A
+ * pattern: DuckDB would turn an IN of five or more constants into a join, and a file of 100 such columns takes all memory.
+ */
+const SPECIAL_FLOATS = 'NaN|nan|-?(?:Infinity|inf)';
 
 /** A negative zero is refused: the type has none. */
 function decimal(sqlType: string, scale: number): CsvType {
