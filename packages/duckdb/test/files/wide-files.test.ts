@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { streamFromTable } from '@svc/frames';
 import { MAX_COLUMNS } from '@svc/frames/columns';
-import { type DataType, Field, Float64, Schema, Table, Utf8 } from 'apache-arrow';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type DataType, Decimal, Field, Float32, Float64, Int64, Schema, Table, Utf8 } from 'apache-arrow';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { COLUMNS_PER_STATEMENT, measureOf } from '../../src/files/copied-rows.ts';
 import { createFilesFixture, type FilesFixture, textOf } from '../../src/testing/files-fixture.ts';
 
@@ -64,6 +64,40 @@ async function append(
 
 test('an appended CSV file can have hundreds of columns of floats', async () => {
   expect(await append(200, [new Float64()], [['-0.5'], ['inf']])).toBe('{"c0":-0.5}\n{"c0":null}\n');
+});
+
+describe('a CSV file with too many columns to check its values while they are written', () => {
+  // More types than one statement tests.
+  const types = [
+    new Utf8(),
+    new Int64(),
+    new Float64(),
+    new Float32(),
+    ...Array.from({ length: 9 }, (_, scale) => new Decimal(scale, 18, 128)),
+  ];
+  const row = ['007', '7', '-0.5', 'inf', ...Array.from({ length: 9 }, (_, scale) => (7 / 10 ** scale).toFixed(scale))];
+
+  test('is appended in the types of the frame', async () => {
+    const text = await append(40 * types.length, types, [row, row.map(() => '')]);
+    const decimals = row.slice(4).map((value, i) => `"c${i + 4}":"${value}"`);
+    const nulls = row.map((_, i) => `"c${i}":null`);
+    expect(text).toBe(`{"c0":"007","c1":7,"c2":-0.5,"c3":null,${decimals.join(',')}}\n{${nulls.join(',')}}\n`);
+  });
+
+  test.each([
+    [1, '1.5', 'LONG'],
+    [2, '9007199254740993', 'DOUBLE'],
+    [12, '0.123456789', 'DECIMAL(18,8)'],
+  ])('is refused if a value does not fit: column %i', async (column, value, type) => {
+    await expect(append(40 * types.length, types, [row, row.with(column, value)])).rejects.toMatchObject({
+      code: 'invalid_data',
+      message: `Line 3 of the CSV file, column "c${column}": "${value}" is not of the type ${type}.`,
+    });
+  });
+
+  test('is appended, up to the most columns', { tags: ['slow'] }, async () => {
+    expect(await append(5000, [new Float64(), new Int64()], [['0.5', '7']])).toBe('{"c0":0.5,"c1":7}\n');
+  });
 });
 
 test('a file of an earlier version whose names are too long together can be read', async () => {

@@ -76,8 +76,9 @@ export async function detectCsvTable(reader: CsvReader, source: CsvSource, head:
   });
   await pause();
   const table = { delimiter, skip, header, columns };
-  if (isVerified || sample === undefined) return table;
+  if (columns.every((column) => column.isVerified)) return table;
   if (columns.length > MAX_GUARDED_COLUMNS) return (await verifyCsvTable(query, source, table)).table;
+  if (isVerified || sample === undefined) return table;
   return settleColumns(query, source, table, await doubtfulColumns(reader, source, table, inferredTypes));
 }
 

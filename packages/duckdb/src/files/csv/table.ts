@@ -97,15 +97,8 @@ export async function sampleTypes(
 ): Promise<CsvSample> {
   const limit = Math.max(MIN_SAMPLED_ROWS, Math.min(maxRows, Math.floor(SAMPLED_VALUES / columns)));
   const names = Array.from({ length: columns }, (_, i) => csvColumnName(i));
-  // The texts of one more column count the rows.
-  const rows = await query(evidenceSql([...names, "'row'"], types, `FROM (SELECT * FROM ${texts} LIMIT ${limit})`));
-  const found = names.map(() => withoutValues(types));
-  let isWhole = true;
-  for (const [column, count, hasNegativeZero = null, ...flags] of rows) {
-    if (Number(column) === columns) isWhole = Number(count) < limit;
-    else found[Number(column)] = evidence(types, flags, hasNegativeZero);
-  }
-  return { columns: found, isWhole };
+  const found = await evidenceOfValues(query, `(SELECT * FROM ${texts} LIMIT ${limit})`, names, types);
+  return { columns: found.columns, isWhole: found.rows < limit };
 }
 
 /** Finds the types of each text among the candidates. */
@@ -122,15 +115,34 @@ export async function typesOfTexts(
   return found;
 }
 
+/** Tests the values of each column (SQL) for all of the types, and counts the rows. */
+async function evidenceOfValues(
+  query: QueryTexts,
+  texts: string,
+  names: readonly string[],
+  types: readonly CsvType[],
+): Promise<CsvEvidence> {
+  const columns = names.map(() => withoutValues(types));
+  let rows = 0;
+  // The texts of one more column count the rows.
+  for (const found of await query(evidenceSql([...names, "'row'"], types, `FROM ${texts}`))) {
+    const [column, count, hasNegativeZero = null, ...flags] = found;
+    if (Number(column) === names.length) rows = Number(count);
+    else columns[Number(column)] = evidence(types, flags, hasNegativeZero);
+  }
+  return { rows, columns };
+}
+
 /**
  * SQL for the evidence about each of the texts (also SQL). One row for each value: with an expression for each
  * column and type, a wide file would take seconds to plan.
  */
 function evidenceSql(texts: readonly string[], types: readonly CsvType[], from = ''): string {
-  const values = types.map((type, k) => `${candidateValue(type, 't')} AS v${k}`);
+  const values = ['i', 't', ...types.map((type, k) => `${candidateValue(type, 't')} AS v${k}`)];
   const fits = types.map(({ isExact }, k) => allSql(isExact('t', `v${k}`, ANY_ZERO)));
-  return `SELECT i::VARCHAR, count(*)::VARCHAR, ${negativeZeroSql(types, 't', 'v')}, ${fits.join(', ')}
-    FROM (SELECT i, t, ${values.join(', ')}
+  const found = ['i::VARCHAR', 'count(*)::VARCHAR', negativeZeroSql(types, 't', 'v'), ...fits];
+  return `SELECT ${found.join(', ')}
+    FROM (SELECT ${values.join(', ')}
       FROM (SELECT unnest([${texts.join(', ')}]) AS t, unnest(range(${texts.length})) AS i ${from})
       WHERE t IS NOT NULL)
     GROUP BY i`;
@@ -153,8 +165,8 @@ interface CsvEvidence {
   readonly columns: readonly ColumnEvidence[];
 }
 
-/** The most expressions of one statement: the time to plan it grows with their square. */
-const EXPRESSIONS_PER_STATEMENT = 1000;
+/** The most expressions of a statement about columns: the time to plan it grows with their square. */
+const MAX_EXPRESSIONS = 300;
 
 /** Finds the candidates that fit all rows, and counts the rows. */
 export async function checkTypes(
@@ -162,24 +174,48 @@ export async function checkTypes(
   texts: string,
   candidates: readonly Candidates[],
 ): Promise<CsvEvidence> {
-  const columns: ColumnEvidence[] = [];
-  let rows = 0;
-  let at = 0;
-  do {
-    const first = at;
-    for (let expressions = 0; at < candidates.length && expressions < EXPRESSIONS_PER_STATEMENT; at++) {
-      expressions += 2 + (candidates[at]?.types.length ?? 0);
-    }
-    const some = candidates.slice(first, at);
-    const [[count = null, ...flags] = []] = await query(checkSql(texts, some));
-    rows = Number(count);
-    let next = 0;
-    for (const { types } of some) {
-      const [values = null, hasNegativeZero = null, ...fits] = flags.slice(next, (next += 2 + types.length));
-      columns.push(values === '0' ? withoutValues(types) : evidence(types, fits, hasNegativeZero));
-    }
-  } while (at < candidates.length);
-  return { rows, columns };
+  const expressions = candidates.reduce((sum, { types }) => sum + 2 + types.length, 0);
+  if (expressions > MAX_EXPRESSIONS) return checkWide(query, texts, candidates);
+  const [[count = null, ...flags] = []] = await query(checkSql(texts, candidates));
+  let next = 0;
+  const columns = candidates.map(({ types }) => {
+    const [values = null, hasNegativeZero = null, ...fits] = flags.slice(next, (next += 2 + types.length));
+    return values === '0' ? withoutValues(types) : evidence(types, fits, hasNegativeZero);
+  });
+  return { rows: Number(count), columns };
+}
+
+/** The most types of a statement about values: each value is tested for all of them. */
+const TYPES_PER_STATEMENT = 10;
+
+/**
+ * Checks values rather than columns: a row of 2500 floats takes 1 s, and 36 s with expressions for each column. For a few
+ * long columns it takes up to twice as long.
+ */
+async function checkWide(query: QueryTexts, texts: string, candidates: readonly Candidates[]): Promise<CsvEvidence> {
+  const types = new Map(candidates.flatMap((candidate) => candidate.types.map((type) => [sqlOf(type), type])));
+  const names = candidates.map(({ index }) => csvColumnName(index));
+  const found: CsvEvidence[] = [];
+  for (let at = 0; at === 0 || at < types.size; at += TYPES_PER_STATEMENT) {
+    const some = [...types.values()].slice(at, at + TYPES_PER_STATEMENT);
+    found.push(await evidenceOfValues(query, texts, names, some));
+  }
+  const columns = candidates.map((candidate, i) => {
+    const parts = found.flatMap((part) => part.columns[i] ?? []);
+    if (!parts.every(({ hasValues }) => hasValues)) return withoutValues(candidate.types);
+    const fitting = new Set(parts.flatMap((part) => part.types.map(sqlOf)));
+    return {
+      hasValues: true,
+      types: candidate.types.filter((type) => fitting.has(sqlOf(type))),
+      hasNegativeZero: parts.some(({ hasNegativeZero }) => hasNegativeZero),
+    };
+  });
+  return { rows: found[0]?.rows ?? 0, columns };
+}
+
+/** Identifies a type: those of formats and decimals are made for each column. */
+function sqlOf({ valueOf, isExact }: CsvType): string {
+  return `${valueOf('t')} ${isExact('t', 'v', ANY_ZERO)}`;
 }
 
 function checkSql(texts: string, candidates: readonly Candidates[]): string {
