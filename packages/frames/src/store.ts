@@ -278,6 +278,8 @@ export interface PinnedFrame {
   readonly rows: number;
   /** The paths of Parquet files with the same columns, whose rows follow each other. */
   readonly paths: readonly string[];
+  /** Where a copy of the directory has the same files. Default: `paths`. */
+  readonly storedPaths?: readonly string[];
   /** The columns as the files have them, for readers other than the store: some types are stored in another form. */
   fileSchema(): Schema;
   release(): void;

@@ -38,7 +38,7 @@ export interface EngineOptions {
   /** The store whose frames are the tables. The engine does not close it. */
   readonly frames: PinnableFrames;
   /** Returns the cluster's name of a file of a frame; undefined if it does not see the file. */
-  readonly locate: (path: string) => string | undefined;
+  readonly locate: (path: string, storedPath: string) => string | undefined;
   /**
    * How long a statement may take until its first rows, and then for each requested batch. Default
    * 600 000.

@@ -30,7 +30,7 @@ interface StartOptions {
   readonly readsFiles: boolean;
   readonly frames: PinnableFrames;
   /** Returns the cluster's name of a file; undefined if it does not see the file. */
-  readonly locate: (path: string) => string | undefined;
+  readonly locate: (path: string, storedPath: string) => string | undefined;
   readonly checkRows: RowCheck;
   readonly slots: Semaphore;
   readonly maxQueued: number;
@@ -189,7 +189,8 @@ async function pinFrames(
 
 function boundFrame(name: string, pin: PinnedFrame, locate: StartOptions['locate']): BoundFrame {
   const { handle, version, rows } = pin;
-  const uris = pin.paths.map((path) => locate(path) ?? unreachable(handle));
+  const { paths, storedPaths = paths } = pin;
+  const uris = paths.map((path, at) => locate(path, storedPaths[at] ?? path) ?? unreachable(handle));
   return { name, handle, version, rows, uris, schema: pin.fileSchema() };
 }
 

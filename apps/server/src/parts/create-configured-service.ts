@@ -77,10 +77,13 @@ async function openScheduler(config: Config, frames: PinnableFrames, observe: Ob
   });
 }
 
-/** Maps the path of a file in the directory of the frames to its name on the cluster. */
-function createLocate(directory: string, url = pathToFileURL(directory).href): (path: string) => string | undefined {
-  return (path) => {
-    const inside = relative(directory, path);
+/** Maps the paths of a file in the directory of the frames to its name on the cluster. A bucket has only what is stored. */
+function createLocate(
+  directory: string,
+  url = pathToFileURL(directory).href,
+): (path: string, storedPath: string) => string | undefined {
+  return (path, storedPath) => {
+    const inside = relative(directory, url.startsWith('file:') ? path : storedPath);
     if (inside === '' || inside === '..' || inside.startsWith(`..${sep}`)) return undefined;
     return [url, ...inside.split(sep)].join('/');
   };

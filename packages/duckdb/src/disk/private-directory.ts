@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, promises, renameSync, rmSync } from 'node:fs';
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type DirectoryLock, isAbandoned, lockDirectory } from './directory-lock.ts';
+import { type DirectoryLock, isAbandoned, lockDirectory, TakenOverError } from './directory-lock.ts';
 
 /** The prefix of the names of private directories. */
 const PREFIX = 'svc-frames-';
@@ -23,21 +23,29 @@ export async function createPrivateDirectory(parent: string): Promise<PrivateDir
 
 /** A private directory, created on first use and locked until it is removed. */
 export interface LaterDirectory extends PrivateDirectory {
-  /** Creates the directory, if it was not created before. */
+  /** Creates the directory, if it was not created before or someone has removed it. */
   make(): Promise<void>;
+  /** True if someone has removed the directory. */
+  readonly isLost: boolean;
+  /** Removes those of dead processes, as far as that is possible. */
+  sweep(): Promise<void>;
 }
 
-/** Reserves the path of a private directory without a store. */
-export function planPrivateDirectory(parent: string, prefix: string = PREFIX): LaterDirectory {
+/** Reserves the path of a private directory without a store. `mode`: of the directory, before the umask. */
+export function planPrivateDirectory(parent: string, prefix: string = PREFIX, mode = 0o700): LaterDirectory {
   const path = join(parent, `${prefix}${randomBytes(12).toString('hex')}`);
+  const names = new RegExp(`^${prefix.replaceAll('.', String.raw`\.`)}[0-9a-f]{24}(?:-ended)?$`);
   let making: Promise<DirectoryLock> | undefined;
+  let held: DirectoryLock | undefined;
+  const isLost = (): boolean => held?.failure instanceof TakenOverError;
 
-  async function makeAndHold(): Promise<DirectoryLock> {
-    mkdirSync(path, { mode: 0o700 });
+  async function makeAndHold(isAgain: boolean): Promise<DirectoryLock> {
+    mkdirSync(path, { mode, recursive: isAgain });
     endWithProcess(path);
     try {
-      await sweepAbandoned(parent, new RegExp(`^${prefix}`));
-      return await lockDirectory(path);
+      await sweepAbandoned(parent, names);
+      held = await lockDirectory(path);
+      return held;
     } catch (error) {
       await removeEnding(path);
       throw error;
@@ -46,8 +54,17 @@ export function planPrivateDirectory(parent: string, prefix: string = PREFIX): L
 
   return {
     path,
+    get isLost() {
+      return isLost();
+    },
+    sweep: () => sweepAbandoned(parent, names).catch(() => {}),
     async make() {
-      making ??= makeAndHold();
+      if (isLost()) {
+        const released = held?.release().catch(() => {});
+        held = undefined;
+        making = Promise.resolve(released).then(() => makeAndHold(true));
+      }
+      making ??= makeAndHold(false);
       await making.catch((error: unknown) => {
         // The next call retries.
         making = undefined;

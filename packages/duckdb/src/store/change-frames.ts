@@ -35,7 +35,7 @@ export async function dropFrame(parts: StoreParts, ref: FrameRef): Promise<boole
 }
 
 /**
- * Gives a frame another handle. Its files get second names: no rows are copied, and readers go on with the first names.
+ * Gives a frame another handle. Its files get names in another folder: no rows are copied, and readers go on.
  * Undefined if there is no such frame.
  */
 export async function renameFrame(parts: StoreParts, ref: FrameRef, handle: Handle): Promise<FrameInfo | undefined> {

@@ -124,10 +124,11 @@ export async function createDurableStore(options: DurableStoreOptions): Promise<
   if (isReadOnly) return createReader(options);
   await makeDirectory(directory);
   const lock = await lockDirectory(directory, lockTimes);
+  // SQL uses relative paths between directories: they break across symbolic links.
+  const own = planOwnDirectory(await realpath(directory));
   try {
     await markFormat(directory);
-    // SQL uses relative paths between directories: they break across symbolic links.
-    const own = planOwnDirectory(await realpath(directory));
+    // What killed processes have left may fill the disk.
     await own.sweep();
     const parts = await createParts(options, own, lock);
     await endTakeOver(directory);
@@ -137,7 +138,7 @@ export async function createDurableStore(options: DurableStoreOptions): Promise<
       await releaseAll([own.remove(), lock.release()], options);
     });
   } catch (error) {
-    await lock.release();
+    await Promise.all([own.remove(), lock.release()]);
     throw error;
   }
 }
@@ -185,7 +186,8 @@ async function createParts(
     kept,
     damaged: {
       add(frame, cause) {
-        catalogue.pins.remove(frame);
+        // The next reader may find that it was restored.
+        catalogue.pins.retire(frame);
         damaged.add(frame, cause);
       },
     },
@@ -258,7 +260,7 @@ async function createParts(
     checkLock,
     reservations: createWriteReservations((tenant) => sizesOf(catalogue, tenant)),
     health: createWriteHealth({
-      folderOf: (tenant) => createTenantFolder(catalogue.pathOf(tenant)),
+      foldersOf: (tenant) => [catalogue.folderOf(tenant), createTenantFolder(catalogue.pathOf(tenant))],
       lockFailure: () => lock?.failure,
     }),
     isReadOnly,

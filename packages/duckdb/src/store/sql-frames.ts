@@ -58,6 +58,7 @@ export function createSqlFrames(parts: StoreParts): SqlFrames {
         version: frame.version,
         rows: info.rows,
         paths,
+        ...(frame.pinned && { storedPaths: pathsOf(frame) }),
         info,
         fileSchema: () => (info.isForeign ? foreignSchema(info) : fileSchema(info.schema)),
         verify: (signal) => reader.verify(frame, { again: true, ...(signal && { signal }) }),

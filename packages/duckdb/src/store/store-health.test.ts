@@ -17,7 +17,7 @@ beforeEach(async () => {
   lockFailure = undefined;
   prepare = async () => {};
   const folder: TenantFolder = createTenantFolder(directory, () => prepare());
-  health = createWriteHealth({ folderOf: () => folder, lockFailure: () => lockFailure });
+  health = createWriteHealth({ foldersOf: () => [folder], lockFailure: () => lockFailure });
 });
 
 afterEach(() => rm(directory, { recursive: true }));

@@ -17,7 +17,8 @@ export interface WriteHealth {
 
 /** Options of `createWriteHealth`. */
 export interface WriteHealthOptions {
-  readonly folderOf: (tenant: string) => TenantFolder;
+  /** Where a put writes. */
+  readonly foldersOf: (tenant: string) => readonly TenantFolder[];
   /** The last error of the directory lock. */
   readonly lockFailure: () => unknown;
 }
@@ -32,14 +33,14 @@ const PROBE_TIMEOUT_MS = 1000;
 const NO_RESPONSE = 'The disk that stores the frames does not respond.';
 
 /** Tracks the health of a directory. Writes to it only after a change has failed. */
-export function createWriteHealth({ folderOf, lockFailure }: WriteHealthOptions): WriteHealth {
+export function createWriteHealth({ foldersOf, lockFailure }: WriteHealthOptions): WriteHealth {
   /** The tenant whose change the disk refused, until another change or a probe succeeds. */
   let refused: string | undefined;
   let probed: { readonly atMs: number; readonly fault: Promise<string | undefined>; isDone: boolean } | undefined;
 
   async function probe(tenant: string): Promise<string | undefined> {
     try {
-      await writeProbe(folderOf(tenant));
+      for (const folder of foldersOf(tenant)) await writeProbe(folder);
       if (refused === tenant) refused = undefined;
       return undefined;
     } catch (error) {

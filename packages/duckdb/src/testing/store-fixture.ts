@@ -39,9 +39,8 @@ export async function createStoreFixture(files?: FrameFiles): Promise<StoreFixtu
 
   /** The paths of the files of processes for the default tenant. */
   async function filesOfProcesses(): Promise<string[]> {
-    const processes = join(directory, '.processes');
-    const names = await readdir(processes, { recursive: true }).catch(() => []);
-    return names.filter((name) => /\/default\/[^/]+$/.test(name)).map((name) => join(processes, name));
+    const names = await readdir(directory, { recursive: true }).catch(() => []);
+    return names.filter((name) => /^\.process-[^/]+\/default\/[^/]+$/.test(name)).map((name) => join(directory, name));
   }
 
   async function unfinished(): Promise<string[]> {

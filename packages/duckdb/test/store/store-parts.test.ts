@@ -78,7 +78,10 @@ describe('a frame of several parts', () => {
     frame?.close();
   });
 
-  test('stays readable at the version that was opened, and its files go with the last reader', async () => {
+  test('stays readable at the version that was opened, and its files go some seconds after the last reader', async () => {
+    let now = Date.now();
+    await store.close();
+    store = await fixture.open({ cacheBytes: 0, now: () => now });
     await putAndAppend(2);
     const old = (await store.open(trades)) as OpenFrame;
     await store.append(trades, longFrame(1, { start: 3 }));
@@ -92,6 +95,8 @@ describe('a frame of several parts', () => {
     await expect.poll(() => fixture.pinned()).toHaveLength(3);
     expect((await readRows(old.read())).flat()).toEqual(idsTo(3));
     old.close();
+    now += 60_000;
+    await store.list('default');
     await expect.poll(() => fixture.pinned()).toEqual([]);
     expect(await ids()).toEqual([9n]);
   });

@@ -108,7 +108,7 @@ export class Catalogue implements Changes {
 
   constructor(options: CatalogueOptions) {
     this.#options = options;
-    this.pins = new Pins((tenant) => this.folderOf(tenant), options.now);
+    this.pins = new Pins(options.own, (tenant) => this.folderOf(tenant), options.now);
     ({ change: this.change, changeBoth: this.changeBoth } = createChanges((refs, work) => this.#attempt(refs, work)));
     this.#background = new BackgroundChanges(this, options.onProblem);
   }
@@ -288,7 +288,7 @@ export class Catalogue implements Changes {
   /** Starts to remove expired frames. */
   removeExpired(): void {
     const { isReadOnly, now } = this.#options;
-    this.pins.sweep();
+    this.#background.track(this.pins.sweep());
     if (isReadOnly) return;
     if (!this.#isLoading) this.#background.track(this.#loadSlowly());
     this.#isLoading = true;
@@ -555,7 +555,7 @@ export class Catalogue implements Changes {
   #retire(frame: StoredFrame, replacement?: Replacement): void {
     this.#expiring.delete(frame);
     this.#options.onLeave(frame, replacement);
-    this.pins.retire(frame);
+    this.pins.retire(frame, replacement?.successor);
   }
 
   /** Removes the parts of a version that a change of this process has replaced. Its readers have names of their own. */
@@ -563,7 +563,7 @@ export class Catalogue implements Changes {
     this.#retire(replaced, replacement);
     const kept = new Set(slot.current ? pathsOf(slot.current) : []);
     const parts = pathsOf(replaced).filter((path) => !kept.has(path));
-    this.#background.track(removeFiles(slot, parts, this.#options.onProblem));
+    this.pins.whenFree(replaced, () => this.#background.track(removeFiles(slot, parts, this.#options.onProblem)));
   }
 
   /** Removes parts that no version has, and the log of a frame that was dropped. */

@@ -2,7 +2,7 @@ import { type Handle, isHandle } from '@svc/frames';
 
 /** The kind of a file in a tenant's folder, by its name. */
 export type FileName =
-  /** Not published: its writer died, or is still writing. */
+  /** The folder of a frame that is being removed, or a file that an earlier version of the program did not publish. */
   | { readonly kind: 'unfinished' }
   /** A frame that was copied into the folder. */
   | { readonly kind: 'foreign'; readonly handle: Handle; readonly format: ForeignFormat }

@@ -1,6 +1,7 @@
 import { link, lstat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { hasCode, unlinkIfThere } from '@svc/objects/internal';
+import type { LaterDirectory } from '../../disk/private-directory.ts';
 import type { FramePart } from '../../files/frame-files.ts';
 import { partsOf, type StoredFrame } from './stored-frame.ts';
 import { forEachConcurrently, type TenantFolder } from './tenant-folder.ts';
@@ -30,19 +31,25 @@ interface PinnedFile {
  * replaces a version, in this process or another, removes only the first ones.
  */
 export class Pins {
+  readonly #own: LaterDirectory;
   readonly #folderOf: (tenant: string) => TenantFolder;
   readonly #now: () => number;
   readonly #pins = new Map<StoredFrame, Pin>();
   /** By path. */
   readonly #files = new Map<string, PinnedFile>();
 
-  constructor(folderOf: (tenant: string) => TenantFolder, now: () => number) {
+  /** What is to be done when a version without a pin has no readers any more. */
+  readonly #waiting = new Map<StoredFrame, () => void>();
+
+  constructor(own: LaterDirectory, folderOf: (tenant: string) => TenantFolder, now: () => number) {
+    this.#own = own;
     this.#folderOf = folderOf;
     this.#now = now;
   }
 
   /** Pins a version for a reader. False: a part is missing, so it may have been replaced. */
   async add(frame: StoredFrame): Promise<boolean> {
+    if (this.#own.isLost) this.#forgetAll();
     if (frame.pinned !== undefined || partsOf(frame).length === 0) return true;
     let pin = this.#pins.get(frame);
     if (pin === undefined) {
@@ -54,17 +61,28 @@ export class Pins {
 
   /** A reader is done with a version. */
   released(frame: StoredFrame): void {
-    const pin = frame.readers === 0 ? this.#pins.get(frame) : undefined;
-    if (pin?.isRetired === true) this.remove(frame);
+    if (frame.readers > 0) return;
+    const pin = this.#pins.get(frame);
+    if (pin?.isRetired === true) void this.#remove(frame);
     else if (pin) pin.idleSince = this.#now();
+    this.#waiting.get(frame)?.();
+    this.#waiting.delete(frame);
   }
 
-  /** A version has no further readers than those that it has now. */
-  retire(frame: StoredFrame): void {
+  /** A version has no further readers than those that it has now. If a successor has some of its parts, they stay for a while. */
+  retire(frame: StoredFrame, successor?: StoredFrame): void {
     const pin = this.#pins.get(frame);
-    if (pin === undefined) return;
+    const [first] = partsOf(frame);
+    const isKept = successor !== undefined && partsOf(successor)[0]?.path === first?.path;
+    if (pin === undefined || isKept) return;
     pin.isRetired = true;
     this.released(frame);
+  }
+
+  /** Does something at once, or when the last reader of the first names of the parts has left. */
+  whenFree(frame: StoredFrame, work: () => void): void {
+    if (frame.readers === 0 || frame.pinned !== undefined) work();
+    else this.#waiting.set(frame, work);
   }
 
   /** The versions that were replaced or dropped, and still have readers. */
@@ -73,19 +91,29 @@ export class Pins {
   }
 
   /** Removes the pins of versions without readers for a while. */
-  sweep(): void {
+  async sweep(): Promise<void> {
     const before = this.#now() - IDLE_MS;
-    for (const [frame, { idleSince }] of this.#pins) {
-      if (frame.readers === 0 && idleSince <= before) this.remove(frame);
-    }
+    const isIdle = (frame: StoredFrame): boolean =>
+      frame.readers === 0 && (this.#pins.get(frame)?.idleSince ?? Infinity) <= before;
+    const idle = [...this.#pins.keys()].filter(isIdle);
+    await forEachConcurrently(idle, async (frame) => {
+      if (isIdle(frame)) await this.#remove(frame);
+    });
   }
 
-  /** Removes the pin of a version. The next reader gets what is in the folder of the frame then. */
-  remove(frame: StoredFrame): void {
-    if (frame.pinned === undefined) return;
+  async #remove(frame: StoredFrame): Promise<void> {
+    const { pinned } = frame;
+    if (pinned === undefined) return;
     this.#pins.delete(frame);
-    for (const { path } of frame.pinned) this.#release(path);
     frame.pinned = undefined;
+    await Promise.all(pinned.map(({ path }) => this.#release(path)));
+  }
+
+  /** Someone has removed the folder. */
+  #forgetAll(): void {
+    for (const frame of this.#pins.keys()) frame.pinned = undefined;
+    this.#pins.clear();
+    this.#files.clear();
   }
 
   async #make(frame: StoredFrame): Promise<boolean> {
@@ -104,7 +132,7 @@ export class Pins {
       frame.pinned = names.map(({ part }) => part);
       return true;
     } catch (error) {
-      for (const path of taken) this.#release(path);
+      for (const path of taken) void this.#release(path);
       this.#pins.delete(frame);
       // On a full disk, for example, the parts are read where they are.
       return !hasCode(error, 'ENOENT');
@@ -119,7 +147,7 @@ export class Pins {
     return file.last;
   }
 
-  #release(path: string): void {
+  async #release(path: string): Promise<void> {
     const file = this.#files.get(path);
     if (file === undefined) return;
     file.users -= 1;
@@ -131,6 +159,7 @@ export class Pins {
       .then(() => {
         if (file.users === 0) this.#files.delete(path);
       });
+    await file.last;
   }
 }
 

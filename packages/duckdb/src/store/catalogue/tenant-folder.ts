@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode, makeDirectory, unlinkIfThere } from '@svc/objects/internal';
-import { type LaterDirectory, planPrivateDirectory, sweepAbandoned } from '../../disk/private-directory.ts';
+import { type LaterDirectory, planPrivateDirectory } from '../../disk/private-directory.ts';
 import { folderOfTenant, unfinishedFileName } from './frame-names.ts';
 
 /** A folder of one tenant, in which new files begin. */
@@ -16,38 +16,29 @@ export interface TenantFolder {
   discard(path: string): Promise<void>;
 }
 
-/** The folder in a directory of frames with a private directory for each process that writes. */
-const PROCESSES_FOLDER = '.processes';
-
-/** The private directory of this process in a directory of frames. */
-export interface OwnDirectory extends LaterDirectory {
-  /** Removes those of dead processes: files that they have left may fill the disk. */
-  sweep(): Promise<void>;
-}
-
-/** Reserves the path of a private directory on the file system of a directory of frames. */
-export function planOwnDirectory(directory: string): OwnDirectory {
-  const parent = join(directory, PROCESSES_FOLDER);
-  const own = planPrivateDirectory(parent, '');
-  return {
-    ...own,
-    sweep: () => sweepAbandoned(parent, /^/).catch(() => {}),
-    make: () =>
-      own.make().catch(async (error: unknown) => {
-        if (!hasCode(error, 'ENOENT')) throw error;
-        await makeDirectory(parent);
-        await own.make();
-      }),
-  };
+/** Reserves the path of the private directory of this process in a directory of frames. Programs that read frames see it, too. */
+export function planOwnDirectory(directory: string): LaterDirectory {
+  return planPrivateDirectory(directory, '.process-', 0o777);
 }
 
 /** The folder of a tenant in the private directory of this process. No other process looks there. */
 export function createOwnFolder(own: LaterDirectory, tenant: string): TenantFolder {
   const path = join(own.path, folderOfTenant(tenant));
-  return createTenantFolder(path, async () => {
+  let making: Promise<void> | undefined;
+
+  async function make(): Promise<void> {
     await own.make();
     await mkdir(path).catch((error: unknown) => {
       if (!hasCode(error, 'EEXIST')) throw error;
+    });
+  }
+
+  return createTenantFolder(path, async () => {
+    if (own.isLost) making = undefined;
+    making ??= make();
+    await making.catch((error: unknown) => {
+      making = undefined;
+      throw error;
     });
   });
 }
