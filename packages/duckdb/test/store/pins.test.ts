@@ -76,11 +76,14 @@ test('a server whose own folder is removed makes it again', async () => {
 
 test('a damaged part does not take the others from their readers', async () => {
   const frame = (await store.open(trades)) as OpenFrame;
-  const { paths, release } = (await store.pin({ tenant: 'default', name: 'trades' }))!;
-  release();
-  const bytes = await readFile(paths[2] ?? '');
-  await writeFile(paths[2] ?? '', bytes.fill(0, 4, 12));
-  await expect(rowsOf(store, trades)).rejects.toMatchObject({ message: 'The frame "trades" cannot be read: its file is damaged.' });
+  const pin = (await store.pin({ tenant: 'default', name: 'trades' }))!;
+  const [, , path = ''] = pin.paths;
+  pin.release();
+  const bytes = await readFile(path);
+  await writeFile(path, bytes.fill(0, 4, 12));
+  await expect(rowsOf(store, trades)).rejects.toMatchObject({
+    message: 'The frame "trades" cannot be read: its file is damaged.',
+  });
   expect((await readRows(frame.read({ offset: 0, limit: 2 }))).flat()).toEqual([0n, 1n]);
   frame.close();
 });

@@ -1,4 +1,5 @@
-import { link, lstat } from 'node:fs/promises';
+import { lstatSync } from 'node:fs';
+import { link } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { hasCode, unlinkIfThere } from '@svc/objects/internal';
 import type { LaterDirectory } from '../../disk/private-directory.ts';
@@ -168,6 +169,6 @@ async function linkUnlessThere(from: string, to: string): Promise<void> {
   await link(from, to).catch((error: unknown) => {
     if (!hasCode(error, 'EEXIST')) throw error;
   });
-  // It may lead nowhere from here.
-  if ((await lstat(to)).isSymbolicLink()) throw new Error('The part is a symbolic link.');
+  // It may lead nowhere from here. Synchronous: the system has just looked at it.
+  if (lstatSync(to).isSymbolicLink()) throw new Error('The part is a symbolic link.');
 }
