@@ -156,10 +156,10 @@ const STATFS_TIMEOUT_MS = 1000;
 /** Measures the disk space of frames, and the free space. */
 export async function measureUsage({ catalogue, directory }: StoreParts): Promise<StoreUsage> {
   catalogue.removeExpired();
-  const { current, left } = await catalogue.needed();
+  const current = await catalogue.all();
   const sizes = new Map<string, number>();
   const pause = createYield();
-  for (const frame of [...current, ...left]) {
+  for (const frame of [...current, ...catalogue.pins.inUse()]) {
     await pause();
     // Versions share parts: each counts once.
     for (const { path, size } of partsOf(frame)) sizes.set(path, size.fileBytes);
@@ -216,11 +216,10 @@ export async function* verifyFrames(
     }
   }
 
-  const { current } = await catalogue.needed();
   for (const { tenant, handle, failure } of catalogue.notTakenOver()) {
     yield { tenant, handle, path: catalogue.pathOf(tenant), state: 'damaged', cause: failure };
   }
-  for (const frame of current) {
+  for (const frame of await catalogue.all()) {
     signal?.throwIfAborted();
     const found = await verify(frame);
     const { tenant, handle } = frame;

@@ -64,13 +64,17 @@ test.each<[string, () => Promise<unknown>]>([
   await expect.poll(left).toBe(false);
 });
 
-test('a server whose own folder is removed makes it again', async () => {
+test('a server whose own folder is removed makes it again, for all tenants', async () => {
+  const others = refOf('trades', 'other');
+  await store.put(others, longFrame(2));
   expect(await rowsOf(store, trades)).toHaveLength(3);
   const lost = await ownFolder();
   await rm(lost, { recursive: true });
   await expect.poll(() => rowsOf(store, trades).catch(() => [])).toHaveLength(3);
   await expect.poll(() => store.append(trades, longFrame(1, { start: 3 })).catch(() => undefined)).toBeDefined();
   expect(await rowsOf(store, trades)).toHaveLength(4);
+  await store.append(others, longFrame(1));
+  expect(await rowsOf(store, others)).toHaveLength(3);
   expect(await ownFolder()).toBe(lost);
 });
 

@@ -175,12 +175,11 @@ export class Catalogue implements Changes {
     return tenants.flatMap(currentOf).reduce(newer, undefined);
   }
 
-  /** All frames whose files are needed: the current ones, and old ones that still have readers. */
-  async needed(): Promise<Record<'current' | 'left', readonly StoredFrame[]>> {
+  /** The frames of all tenants, in no order. */
+  async all(): Promise<readonly StoredFrame[]> {
     const tenants = [...this.#tenants.values()];
     for (const tenant of tenants) await this.#loadTenant(tenant);
-    const current = tenants.flatMap(currentOf).filter((frame) => this.#isThere(frame));
-    return { current, left: this.pins.retired() };
+    return tenants.flatMap(currentOf).filter((frame) => this.#isThere(frame));
   }
 
   /** The file of the entry that makes a version. */

@@ -86,9 +86,9 @@ export class Pins {
     else this.#waiting.set(frame, work);
   }
 
-  /** The versions that were replaced or dropped, and still have readers. */
-  retired(): readonly StoredFrame[] {
-    return [...this.#pins].flatMap(([frame, { isRetired }]) => (isRetired ? [frame] : []));
+  /** The versions that have readers. */
+  inUse(): readonly StoredFrame[] {
+    return [...this.#pins.keys()].filter(({ readers }) => readers > 0);
   }
 
   /** Removes the pins of versions without readers for a while. */
@@ -130,7 +130,8 @@ export class Pins {
         taken.push(path);
         return this.#take(home, path);
       });
-      frame.pinned = names.map(({ part }) => part);
+      // Unless the folder was removed meanwhile.
+      if (this.#pins.has(frame)) frame.pinned = names.map(({ part }) => part);
       return true;
     } catch (error) {
       for (const path of taken) void this.#release(path);

@@ -24,21 +24,10 @@ export function planOwnDirectory(directory: string): LaterDirectory {
 /** The folder of a tenant in the private directory of this process. No other process looks there. */
 export function createOwnFolder(own: LaterDirectory, tenant: string): TenantFolder {
   const path = join(own.path, folderOfTenant(tenant));
-  let making: Promise<void> | undefined;
-
-  async function make(): Promise<void> {
+  return createTenantFolder(path, async () => {
     await own.make();
     await mkdir(path).catch((error: unknown) => {
       if (!hasCode(error, 'EEXIST')) throw error;
-    });
-  }
-
-  return createTenantFolder(path, async () => {
-    if (own.isLost) making = undefined;
-    making ??= make();
-    await making.catch((error: unknown) => {
-      making = undefined;
-      throw error;
     });
   });
 }
