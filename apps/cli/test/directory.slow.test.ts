@@ -74,7 +74,7 @@ describe('a directory instead of a server', () => {
     await writeFile(join(data, 'default'), 'in the way of the frames');
     const { code, stdout, stderr } = await put('t');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^warning: The cause is: (EEXIST|ENOTDIR): .*\nerror: The server failed to answer/);
+    expect(stderr).toMatch(/^error: The frames directory cannot be written: it is not a directory\.\nhint: /);
   });
 
   test('has responses that exceed --timeout', async () => {

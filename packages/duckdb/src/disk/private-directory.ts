@@ -25,8 +25,8 @@ export async function createPrivateDirectory(parent: string): Promise<PrivateDir
 export interface LaterDirectory extends PrivateDirectory {
   /** Creates the directory, if it was not created before or someone has removed it. */
   make(): Promise<void>;
-  /** True if someone has removed the directory. */
-  readonly isLost: boolean;
+  /** How often the directory was found to be removed by others, with all that was in it. */
+  readonly losses: number;
   /** Removes those of dead processes, as far as that is possible. */
   sweep(): Promise<void>;
 }
@@ -37,6 +37,7 @@ export function planPrivateDirectory(parent: string, prefix: string = PREFIX, mo
   const names = new RegExp(`^${prefix.replaceAll('.', String.raw`\.`)}[0-9a-f]{24}(?:-ended)?$`);
   let making: Promise<DirectoryLock> | undefined;
   let held: DirectoryLock | undefined;
+  let losses = 0;
   const isLost = (): boolean => held?.failure instanceof TakenOverError;
 
   async function makeAndHold(isAgain: boolean): Promise<DirectoryLock> {
@@ -54,14 +55,15 @@ export function planPrivateDirectory(parent: string, prefix: string = PREFIX, mo
 
   return {
     path,
-    get isLost() {
-      return isLost();
+    get losses() {
+      return losses + (isLost() ? 1 : 0);
     },
     sweep: () => sweepAbandoned(parent, names).catch(() => {}),
     async make() {
       if (isLost()) {
         const released = held?.release().catch(() => {});
         held = undefined;
+        losses += 1;
         making = Promise.resolve(released).then(() => makeAndHold(true));
       }
       making ??= makeAndHold(false);

@@ -123,9 +123,9 @@ export async function createDurableStore(options: DurableStoreOptions): Promise<
   await checkFormat(directory);
   if (isReadOnly) return createReader(options);
   await makeDirectory(directory);
-  const lock = await lockDirectory(directory, lockTimes);
   // SQL uses relative paths between directories: they break across symbolic links.
   const own = planOwnDirectory(await realpath(directory));
+  const lock = await lockDirectory(directory, lockTimes);
   try {
     await markFormat(directory);
     // What killed processes have left may fill the disk.
@@ -138,7 +138,7 @@ export async function createDurableStore(options: DurableStoreOptions): Promise<
       await releaseAll([own.remove(), lock.release()], options);
     });
   } catch (error) {
-    await Promise.all([own.remove(), lock.release()]);
+    await Promise.allSettled([own.remove(), lock.release()]);
     throw error;
   }
 }
@@ -188,7 +188,7 @@ async function createParts(
       add(frame, cause) {
         // The next reader may find that it was restored.
         catalogue.pins.retire(frame);
-        damaged.add(frame, cause);
+        if (isReadOnly || catalogue.isCurrent(frame)) damaged.add(frame, cause);
       },
     },
     isKept: (frame) => !isReadOnly && catalogue.isCurrent(frame),
@@ -328,7 +328,7 @@ function storeOf(
       clearInterval(timer);
       parts.describing.close();
       await Promise.all([warmer.close(), merger.close()]);
-      await catalogue.settle();
+      await catalogue.background.settle();
       disk.clear();
       await Promise.all([copies.close(), parts.encoded.close()]);
       await files.close();

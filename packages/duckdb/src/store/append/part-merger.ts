@@ -105,8 +105,8 @@ async function mergeRun(
 ): Promise<void> {
   const folder = catalogue.folderOf(frame.tenant);
   const unfinishedPath = await folder.newFile();
-  const { schema } = await reader.describe(frame);
   const pinned = run.map((part) => frame.pinned?.[partsOf(frame).indexOf(part)] ?? part);
+  const { schema } = await reader.describe(frame);
   try {
     const info = contentsOfParts(schema, run);
     const written = await files.merge({ kind: 'parts', parts: pinned }, info, unfinishedPath, {

@@ -25,6 +25,8 @@ import {
   knownOf,
   listedParts,
   logOf,
+  pathsIn,
+  type PlacedPart,
   placeVersion,
   readSlot,
   readVersion,
@@ -100,9 +102,9 @@ export class Catalogue implements Changes {
   readonly #numbers = new WeakMap<StoredFrame, number>();
   readonly pins: Pins;
   readonly #expiring = new Set<StoredFrame>();
-  readonly #background: BackgroundChanges;
+  readonly background: BackgroundChanges;
   readonly #trimOnce = onceAtATime((slot: Slot) =>
-    trimLog(slot, { ...this.#options, inTurn: (work) => this.#background.run(refOf(slot), work) }),
+    trimLog(slot, { ...this.#options, inTurn: (work) => this.background.run(refOf(slot), work) }),
   );
   #isLoading = false;
 
@@ -110,7 +112,7 @@ export class Catalogue implements Changes {
     this.#options = options;
     this.pins = new Pins(options.own, (tenant) => this.folderOf(tenant), options.now);
     ({ change: this.change, changeBoth: this.changeBoth } = createChanges((refs, work) => this.#attempt(refs, work)));
-    this.#background = new BackgroundChanges(this, options.onProblem);
+    this.background = new BackgroundChanges(this, options.onProblem);
   }
 
   /** Lists the folders of the frames. */
@@ -287,9 +289,9 @@ export class Catalogue implements Changes {
   /** Starts to remove expired frames. */
   removeExpired(): void {
     const { isReadOnly, now } = this.#options;
-    this.#background.track(this.pins.sweep());
+    this.background.track(this.pins.sweep());
     if (isReadOnly) return;
-    if (!this.#isLoading) this.#background.track(this.#loadSlowly());
+    if (!this.#isLoading) this.background.track(this.#loadSlowly());
     this.#isLoading = true;
     const time = now();
     const expired = [...this.#expiring].filter((frame) => isExpired(frame, time));
@@ -298,9 +300,9 @@ export class Catalogue implements Changes {
     const pause = createYield();
     const drop = async (frame: StoredFrame): Promise<void> => {
       await pause();
-      await this.#background.run(frame, () => this.#dropExpired(frame));
+      await this.background.run(frame, () => this.#dropExpired(frame));
     };
-    this.#background.track(forEachConcurrently(expired, drop));
+    this.background.track(forEachConcurrently(expired, drop));
   }
 
   /** The frames of format 1 that could not be taken over. */
@@ -308,11 +310,6 @@ export class Catalogue implements Changes {
     return [...this.#tenants.values()].flatMap(({ name, notTakenOver }) =>
       [...notTakenOver].map(([key, failure]) => ({ tenant: name, handle: parseHandle(key), failure })),
     );
-  }
-
-  /** Resolves when all removals in progress are done. */
-  async settle(): Promise<void> {
-    await this.#background.settle();
   }
 
   #tenantOf(name: string): TenantSlots {
@@ -402,7 +399,7 @@ export class Catalogue implements Changes {
     if (isReadOnly || isDamaged(frame)) return;
     // If that fails, it is not begun again here: the next removal of expired frames tries it.
     if (frame && frame !== current && !this.#isThere(frame)) {
-      this.#background.begin(refOf(slot), () => this.#dropExpired(frame));
+      this.background.begin(refOf(slot), () => this.#dropExpired(frame));
     } else if (frame) this.#trimLater(slot);
     // Changes that an earlier process did not complete may have left parts.
     if (!slot.isSwept) slot.isSwept = unneededFiles(slot).length === 0;
@@ -446,7 +443,7 @@ export class Catalogue implements Changes {
     for (const { slots } of this.#tenants.values()) {
       for (const slot of slots.values()) {
         await setImmediate();
-        if (this.#background.isSettling) return;
+        if (this.background.isSettling) return;
         if (!isListed(slot)) continue;
         // A request for the frame gets the error.
         await this.#know(slot).catch(() => {});
@@ -466,12 +463,12 @@ export class Catalogue implements Changes {
 
   /** Starts to remove the files that a slot does not need. */
   #cleanLater(slot: Slot): void {
-    this.#background.beginOnce(slot.path, refOf(slot), () => this.#clean(this.#slotOf(refOf(slot))));
+    this.background.beginOnce(slot.path, refOf(slot), () => this.#clean(this.#slotOf(refOf(slot))));
   }
 
   /** Removes old entries of a log, and writes a checkpoint before, whenever there are many new ones. */
   #trimLater(slot: Slot): void {
-    if (isCheckpointDue(slot)) this.#background.track(this.#trimOnce(slot));
+    if (isCheckpointDue(slot)) this.background.track(this.#trimOnce(slot));
   }
 
   /** Makes the next state of a slot durable. `take` makes it the one that readers find, in the same step. */
@@ -479,17 +476,18 @@ export class Catalogue implements Changes {
     slot: Slot,
     next: (now: FrameState | undefined) => FrameState | undefined,
     take: () => void,
+    placed: readonly PlacedPart[] = [],
   ): Promise<void> {
-    try {
-      slot.known = knownOf(await appendTo(slot, next));
-      take();
-      this.#trimLater(slot);
-    } catch (error) {
+    const entry = await appendTo(slot, next, placed).catch(async (error: unknown) => {
       // It may have succeeded. The next read finds out, and also which parts are needed.
       slot.known = undefined;
       if (error instanceof UnknownChange) slot.isSwept = false;
+      else await removeFiles(slot, pathsIn(placed), this.#options.onProblem);
       throw error;
-    }
+    });
+    slot.known = knownOf(entry);
+    take();
+    this.#trimLater(slot);
   }
 
   /** Makes a version durable. */
@@ -501,25 +499,16 @@ export class Catalogue implements Changes {
     take: (frame: StoredFrame) => void,
   ): Promise<StoredFrame> {
     checkFolder(slot);
-    const placed: string[] = [];
-    let isPublished = false;
-    try {
-      const { frame, state } = await placeVersion(slot, handle, next, placed);
-      await this.#append(
-        slot,
-        (before) => stateOf(before, { ...state, ...(from && { from }) }),
-        () => {
-          isPublished = true;
-          take(frame);
-        },
-      );
-      const staged = next.parts.flatMap((part) => ('path' in part || part.isKept === true ? [] : part.from));
-      await Promise.allSettled(staged.map(unlinkIfThere));
-      return frame;
-    } catch (error) {
-      if (!isPublished && !(error instanceof UnknownChange)) await removeFiles(slot, placed, this.#options.onProblem);
-      throw error;
-    }
+    const { frame, state, placed } = await placeVersion(slot, handle, next, this.#options.onProblem);
+    await this.#append(
+      slot,
+      (before) => stateOf(before, { ...state, ...(from && { from }) }),
+      () => take(frame),
+      placed,
+    );
+    const staged = next.parts.flatMap((part) => ('path' in part || part.isKept === true ? [] : part.from));
+    await Promise.allSettled(staged.map(unlinkIfThere));
+    return frame;
   }
 
   /** Makes a version of a slot the one that readers find. */
@@ -548,7 +537,6 @@ export class Catalogue implements Changes {
     slot.current = undefined;
     slot.tenant.sorted = undefined;
     this.#replace(slot, frame, replacement);
-    this.#cleanLater(slot);
   }
 
   #retire(frame: StoredFrame, replacement?: Replacement): void {
@@ -557,12 +545,17 @@ export class Catalogue implements Changes {
     this.pins.retire(frame, replacement?.successor);
   }
 
-  /** Removes the parts of a version that a change of this process has replaced. Its readers have names of their own. */
+  /** Removes the parts of a version that a change of this process has replaced or dropped, and then the log of a dropped one. */
   #replace(slot: Slot, replaced: StoredFrame, replacement?: Replacement): void {
     this.#retire(replaced, replacement);
     const kept = new Set(slot.current ? pathsOf(slot.current) : []);
     const parts = pathsOf(replaced).filter((path) => !kept.has(path));
-    this.pins.whenFree(replaced, () => this.#background.track(removeFiles(slot, parts, this.#options.onProblem)));
+    const remove = async (): Promise<void> => {
+      await removeFiles(slot, parts, this.#options.onProblem);
+      if (slot.current === undefined) this.#cleanLater(slot);
+    };
+    // Later, the next start does it.
+    this.pins.whenFree(replaced, () => this.background.isOver || this.background.track(remove()));
   }
 
   /** Removes parts that no version has, and the log of a frame that was dropped. */

@@ -75,6 +75,8 @@ export function createChanges(attempt: Attempt): Changes {
 export class BackgroundChanges {
   /** True once the store is being closed. */
   isSettling = false;
+  /** True once all changes are done: from now on, the directory may be another's. */
+  isOver = false;
   readonly #changes: Changes;
   readonly #onProblem: (problem: StoreProblem) => void;
   readonly #running = new Set<Promise<void>>();
@@ -117,5 +119,6 @@ export class BackgroundChanges {
   async settle(): Promise<void> {
     this.isSettling = true;
     while (this.#running.size > 0) await Promise.all(this.#running);
+    this.isOver = true;
   }
 }

@@ -215,6 +215,7 @@ export function withoutRows({ handle, table }: FrameState, version: string): Fra
 export async function appendTo(
   slot: Slot,
   next: (now: FrameState | undefined) => FrameState | undefined,
+  placed: readonly PlacedPart[] = [],
 ): Promise<NumberedEntry<FrameState>> {
   const { seen } = slot.known ?? {};
   try {
@@ -223,6 +224,7 @@ export async function appendTo(
       return next(now);
     });
     if (entry === undefined) throw new ChangedByOthers();
+    if (entry.number === 0) await placeAgain(slot, placed);
     return entry;
   } catch (error) {
     throw error instanceof OutcomeUnknown ? new UnknownChange(slot, error) : error;
@@ -242,6 +244,12 @@ export class ChangedByOthers extends Error {
   override readonly name = 'ChangedByOthers';
 }
 
+/** A part with a name in the folder of the frame, and the one that it has besides. */
+export interface PlacedPart {
+  readonly from: string;
+  readonly path: string;
+}
+
 /**
  * Gives the new parts of a version names in the folder of the frame, durably. No reader looks there before an entry names
  * them; without one, the next clean-up removes them.
@@ -250,7 +258,7 @@ export async function placeParts(
   slot: Slot,
   version: string,
   next: readonly NextPart[],
-  placed: string[] = [],
+  placed: PlacedPart[] = [],
 ): Promise<readonly FramePart[]> {
   if (slot.known?.seen === undefined) await makeDirectory(slot.tenant.path);
   // The names of the folders are flushed with the entry.
@@ -262,28 +270,65 @@ export async function placeParts(
     if ('path' in part) parts.push(part);
     else {
       const path = join(slot.path, partFileName(version));
-      placed.push(path);
+      placed.push({ from: part.from, path });
       await link(part.from, path).catch((error: unknown) => {
-        throw hasCode(error, 'EXDEV') ? otherFileSystem(slot.tenant, error) : error;
+        if (hasCode(error, 'EXDEV')) throw otherFileSystem(slot.tenant, error);
+        throw existsSync(part.from) ? orChanged(error) : error;
       });
       parts.push({ path, size: part.size });
     }
   }
-  await syncDirectory(slot.path);
+  await syncDirectory(slot.path).catch((error: unknown) => {
+    throw orChanged(error);
+  });
   return parts;
 }
 
+/** A process that has found nothing that needs the folder of a new frame has removed it. */
+function orChanged(error: unknown): unknown {
+  return hasCode(error, 'ENOENT') ? new ChangedByOthers() : error;
+}
+
+/**
+ * Gives the parts of a new frame their names again, if a process has removed them before the first entry was there: it had
+ * fenced them off, and has removed the fence with the log.
+ */
+async function placeAgain(slot: Slot, placed: readonly PlacedPart[]): Promise<void> {
+  try {
+    const missing = placed.filter(({ path }) => lstatSync(path, { throwIfNoEntry: false }) === undefined);
+    for (const { from, path } of missing) await link(from, path);
+    if (missing.length > 0) await syncDirectory(slot.path);
+  } catch (error) {
+    throw new UnknownChange(slot, error);
+  }
+}
+
 /** Places the parts of a version, and returns the frame and its state. With many columns, each step takes milliseconds. */
-export async function placeVersion(slot: Slot, handle: Handle, next: NextVersion, placed: string[]) {
+export async function placeVersion(
+  slot: Slot,
+  handle: Handle,
+  next: NextVersion,
+  onProblem: (problem: StoreProblem) => void,
+) {
   const { version, expires, isSame, contents } = next;
   const pause = createYield();
-  const parts = await placeParts(slot, version, next.parts, placed);
-  const rows = { schema: schemaText(contents.schema), parts: storedParts(parts) };
-  await pause();
-  const columns = await deltaColumns(contents.schema);
-  await pause();
-  const frame = newFrame(slot.tenant.name, { handle, version, parts, contents });
-  return { frame, state: { handle, version, rows, columns, expires, ...(isSame && { isSame }) } };
+  const placed: PlacedPart[] = [];
+  try {
+    const parts = await placeParts(slot, version, next.parts, placed);
+    const rows = { schema: schemaText(contents.schema), parts: storedParts(parts) };
+    await pause();
+    const columns = await deltaColumns(contents.schema);
+    await pause();
+    const frame = newFrame(slot.tenant.name, { handle, version, parts, contents });
+    return { frame, placed, state: { handle, version, rows, columns, expires, ...(isSame && { isSame }) } };
+  } catch (error) {
+    await removeFiles(slot, pathsIn(placed), onProblem);
+    throw error;
+  }
+}
+
+export function pathsIn(placed: readonly PlacedPart[]): readonly string[] {
+  return placed.map(({ path }) => path);
 }
 
 /** True if the place of a folder is taken. Files behind a link are not ours. */

@@ -12,7 +12,10 @@ export interface ListSlotsOptions extends TakeOverOptions {
   readonly isReadOnly: boolean;
 }
 
-/** Finds the folders of all frames, and takes over those of format 1. What earlier versions of the program have left is removed. */
+/**
+ * Finds the folders of all frames, and takes over those of format 1. Removes folders that were being dropped, and
+ * files that earlier versions of the program did not publish.
+ */
 export async function listSlots(tenantOf: (name: string) => TenantSlots, options: ListSlotsOptions): Promise<void> {
   const { directory, isReadOnly } = options;
   for (const entry of await readdir(directory, { withFileTypes: true })) {

@@ -21,7 +21,7 @@ interface Pin {
 const IDLE_MS = 10_000;
 
 /** A second name of a part. Versions share parts. */
-interface PinnedFile {
+interface SecondName {
   users: number;
   /** The last step: to make the name, or to remove it. */
   last: Promise<void>;
@@ -37,10 +37,12 @@ export class Pins {
   readonly #now: () => number;
   readonly #pins = new Map<StoredFrame, Pin>();
   /** By path. */
-  readonly #files = new Map<string, PinnedFile>();
-
+  readonly #files = new Map<string, SecondName>();
+  /** The versions with readers that use the first names. */
+  readonly #inPlace = new Set<StoredFrame>();
   /** What is to be done when a version without a pin has no readers any more. */
   readonly #waiting = new Map<StoredFrame, () => void>();
+  #losses = 0;
 
   constructor(own: LaterDirectory, folderOf: (tenant: string) => TenantFolder, now: () => number) {
     this.#own = own;
@@ -50,7 +52,7 @@ export class Pins {
 
   /** Pins a version for a reader. False: a part is missing, so it may have been replaced. */
   async add(frame: StoredFrame): Promise<boolean> {
-    if (this.#own.isLost) this.#forgetAll();
+    if (this.#own.losses !== this.#losses) this.#forgetAll();
     if (frame.pinned !== undefined || partsOf(frame).length === 0) return true;
     let pin = this.#pins.get(frame);
     if (pin === undefined) {
@@ -66,6 +68,7 @@ export class Pins {
     const pin = this.#pins.get(frame);
     if (pin?.isRetired === true) void this.#remove(frame);
     else if (pin) pin.idleSince = this.#now();
+    this.#inPlace.delete(frame);
     this.#waiting.get(frame)?.();
     this.#waiting.delete(frame);
   }
@@ -74,21 +77,21 @@ export class Pins {
   retire(frame: StoredFrame, successor?: StoredFrame): void {
     const pin = this.#pins.get(frame);
     const [first] = partsOf(frame);
-    const isKept = successor !== undefined && partsOf(successor)[0]?.path === first?.path;
-    if (pin === undefined || isKept) return;
+    const isExtended = successor !== undefined && partsOf(successor)[0]?.path === first?.path;
+    if (pin === undefined || isExtended) return;
     pin.isRetired = true;
     this.released(frame);
   }
 
   /** Does something at once, or when the last reader of the first names of the parts has left. */
   whenFree(frame: StoredFrame, work: () => void): void {
-    if (frame.readers === 0 || frame.pinned !== undefined) work();
+    if (frame.readers === 0 || (frame.pinned !== undefined && !this.#inPlace.has(frame))) work();
     else this.#waiting.set(frame, work);
   }
 
-  /** The versions that have readers. */
+  /** The versions that have readers, among them all that were replaced or dropped. */
   inUse(): readonly StoredFrame[] {
-    return [...this.#pins.keys()].filter(({ readers }) => readers > 0);
+    return [...this.#pins.keys(), ...this.#waiting.keys()].filter(({ readers }) => readers > 0);
   }
 
   /** Removes the pins of versions without readers for a while. */
@@ -112,6 +115,7 @@ export class Pins {
 
   /** Someone has removed the folder. */
   #forgetAll(): void {
+    this.#losses = this.#own.losses;
     for (const frame of this.#pins.keys()) frame.pinned = undefined;
     this.#pins.clear();
     this.#files.clear();
@@ -132,10 +136,12 @@ export class Pins {
       });
       // Unless the folder was removed meanwhile.
       if (this.#pins.has(frame)) frame.pinned = names.map(({ part }) => part);
+      else this.#inPlace.add(frame);
       return true;
     } catch (error) {
       for (const path of taken) void this.#release(path);
       this.#pins.delete(frame);
+      this.#inPlace.add(frame);
       // On a full disk, for example, the parts are read where they are.
       return !hasCode(error, 'ENOENT');
     }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { ServiceError } from '@svc/errors';
 import { quoted } from '@svc/errors/internal';
@@ -95,12 +96,19 @@ export function createParquetCopies({ conversion, budget, read, newPath }: CopyO
 
   return {
     async of(frame, contents) {
-      const opened = await copies.open(frame, {
-        make: (signal, onSize) => copy(frame, contents, signal, onSize),
-        tooLarge: () => tooLarge(frame.handle, budget.maxBytes),
-      });
-      opened.close();
-      return opened.file;
+      const open = async (): Promise<ParquetCopy> => {
+        const opened = await copies.open(frame, {
+          make: (signal, onSize) => copy(frame, contents, signal, onSize),
+          tooLarge: () => tooLarge(frame.handle, budget.maxBytes),
+        });
+        opened.close();
+        return opened.file;
+      };
+      const found = await open();
+      if (existsSync(found.path)) return found;
+      // Someone has removed it.
+      copies.remove(frame);
+      return open();
     },
     remove(frame) {
       if (frame.readers === 0) copies.remove(frame);
