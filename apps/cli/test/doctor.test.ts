@@ -328,9 +328,10 @@ describe('the frames of a directory', () => {
   test('are verified with what a killed doctor has left removed', { tags: ['slow'] }, async () => {
     await put('a');
     const temporary = join(folder, 'tmp');
-    await mkdir(join(temporary, 'svc-doctor-aBcDeF'), { recursive: true });
+    const left = join(temporary, `svc-doctor-${'0123456789ab'.repeat(2)}`);
+    await mkdir(left, { recursive: true });
     const longAgo = new Date(Date.now() - 3_600_000);
-    await utimes(join(temporary, 'svc-doctor-aBcDeF'), longAgo, longAgo);
+    await utimes(left, longAgo, longAgo);
     const { ran } = startBinary(['doctor', join(folder, 'data')], { TMPDIR: temporary });
     expect(await ran).toMatchObject({ code: 0 });
     expect(await readdir(temporary)).toEqual([]);
