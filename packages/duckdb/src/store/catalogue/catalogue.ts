@@ -25,15 +25,14 @@ import {
   knownOf,
   listedParts,
   logOf,
-  pathsIn,
   type PlacedPart,
   placeVersion,
   readSlot,
   readVersion,
   refOf,
-  removeFiles,
   removeFolder,
   removeLog,
+  removeParts,
   removeSlot,
   sameState,
   type Slot,
@@ -54,6 +53,7 @@ import {
   type ListedRows,
   newFrame,
   type NextVersion,
+  partsOf,
   pathsOf,
   type Replacement,
   type StoredFrame,
@@ -314,8 +314,8 @@ export class Catalogue implements Changes {
 
   #tenantOf(name: string): TenantSlots {
     const known = this.#tenants.get(name);
-    const { directory, own } = this.#options;
     if (known) return known;
+    const { directory, own } = this.#options;
     const tenant = createTenantSlots(directory, name, createOwnFolder(own, name));
     this.#tenants.set(name, tenant);
     return tenant;
@@ -482,7 +482,7 @@ export class Catalogue implements Changes {
       // It may have succeeded. The next read finds out, and also which parts are needed.
       slot.known = undefined;
       if (error instanceof UnknownChange) slot.isSwept = false;
-      else await removeFiles(slot, pathsIn(placed), this.#options.onProblem);
+      else await removeParts(slot, placed, this.#options.onProblem);
       throw error;
     });
     slot.known = knownOf(entry);
@@ -549,9 +549,9 @@ export class Catalogue implements Changes {
   #replace(slot: Slot, replaced: StoredFrame, replacement?: Replacement): void {
     this.#retire(replaced, replacement);
     const kept = new Set(slot.current ? pathsOf(slot.current) : []);
-    const parts = pathsOf(replaced).filter((path) => !kept.has(path));
+    const parts = partsOf(replaced).filter(({ path }) => !kept.has(path));
     const remove = async (): Promise<void> => {
-      await removeFiles(slot, parts, this.#options.onProblem);
+      await removeParts(slot, parts, this.#options.onProblem);
       if (slot.current === undefined) this.#cleanLater(slot);
     };
     // Later, the next start does it.

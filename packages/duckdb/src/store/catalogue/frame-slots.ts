@@ -210,7 +210,8 @@ export function withoutRows({ handle, table }: FrameState, version: string): Fra
 }
 
 /**
- * Makes the next state of a slot durable. Fails with `ChangedByOthers` if its newest entry is not the one that is known. If it is not known whether it succeeded, it is `unavailable`, and what the state names must stay.
+ * Makes the next state of a slot durable. Fails with `ChangedByOthers` if its newest entry is not the one that is known, and
+ * with `UnknownChange` if it may have succeeded: what the state names must stay then. `placed`: the parts that are new in it.
  */
 export async function appendTo(
   slot: Slot,
@@ -322,13 +323,9 @@ export async function placeVersion(
     const frame = newFrame(slot.tenant.name, { handle, version, parts, contents });
     return { frame, placed, state: { handle, version, rows, columns, expires, ...(isSame && { isSame }) } };
   } catch (error) {
-    await removeFiles(slot, pathsIn(placed), onProblem);
+    await removeParts(slot, placed, onProblem);
     throw error;
   }
-}
-
-export function pathsIn(placed: readonly PlacedPart[]): readonly string[] {
-  return placed.map(({ path }) => path);
 }
 
 /** True if the place of a folder is taken. Files behind a link are not ours. */
@@ -406,14 +403,14 @@ export async function removeLog(slot: Slot): Promise<void> {
   await removeEmptyFolder(slot);
 }
 
-/** Removes files that nothing needs, and the folder of a frame that has none. A failure is reported. */
-export async function removeFiles(
+/** Removes parts that nothing needs, and the folder of a frame that has no file. A failure is reported. */
+export async function removeParts(
   slot: Slot,
-  paths: readonly string[],
+  parts: readonly { readonly path: string }[],
   onProblem: (problem: StoreProblem) => void,
 ): Promise<void> {
   try {
-    await forEachConcurrently(paths, unlinkIfThere);
+    await forEachConcurrently(parts, ({ path }) => unlinkIfThere(path));
     if (slot.known?.seen === undefined) await removeEmptyFolder(slot);
   } catch (cause) {
     slot.isSwept = false;
